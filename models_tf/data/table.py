@@ -1,0 +1,130 @@
+"""Labelled text from TSV, CSV or JSON lines, plain or .gz, a row at a time (memory stays flat)."""
+
+import csv
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from models_tf.errors import InputError
+
+TEXT_COLUMNS = ("text", "sentence", "utterance")
+LABEL_COLUMNS = ("label", "intent", "class", "category")
+_DELIMITERS = {".tsv": "\t", ".csv": ","}
+_JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+# A field of 256 MB: far above any text, far below memory.
+csv.field_size_limit(1 << 28)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    text: str
+    label: str
+    line: int  # 1 is the first line of the file
+
+
+def read_table(path: Path, text_column: str | None = None, label_column: str | None = None) -> Iterator[Row]:
+    """Rows of a file. Columns not named are guessed: text/sentence/utterance, label/intent/class/category."""
+    path = Path(path)
+    suffix = _suffix(path)
+    if not path.is_file():
+        raise InputError(f"Data file must exist. Received: {path} (no such file).")
+    try:
+        with _open(path) as stream:
+            lines = _decoded_lines(stream, path)
+            if suffix in _DELIMITERS:
+                yield from _read_delimited(lines, path, _DELIMITERS[suffix], text_column, label_column)
+            else:
+                yield from _read_json(lines, path, text_column, label_column)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path} must be a whole gzip file. Received: {error}.") from error
+
+
+def _suffix(path: Path) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix not in (*_DELIMITERS, *_JSON_SUFFIXES):
+        raise InputError(f"Data file must end in .tsv, .csv or .jsonl, or one of them and .gz. Received: {path}.")
+    return suffix
+
+
+def _open(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _decoded_lines(stream: IO[bytes], path: Path) -> Iterator[str]:
+    number = 0
+    for number, raw in enumerate(stream, start=1):
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{path} must be UTF-8. Received: byte 0x{raw[error.start]:02x} in row {number}, column {error.start + 1}."
+            ) from error
+        yield line
+    if number == 0:
+        raise InputError(f"{path} must have a header and rows. Received: an empty file.")
+
+
+def _read_delimited(
+    lines: Iterator[str], path: Path, delimiter: str, text_column: str | None, label_column: str | None
+) -> Iterator[Row]:
+    if delimiter == "\t":  # TSV has no quoting: a quote is a quote
+        records: Any = (line.rstrip("\r\n").split("\t") for line in lines)
+        number = iter(range(1, 1 << 62))
+        numbered = ((next(number), record) for record in records)
+    else:
+        reader = csv.reader(lines, strict=True)
+        numbered = ((reader.line_num, record) for record in reader)
+    try:
+        _, header = next(numbered)
+        text_at = _column(header, text_column, TEXT_COLUMNS, "--text-column", path)
+        label_at = _column(header, label_column, LABEL_COLUMNS, "--label-column", path)
+        for number_of_line, record in numbered:
+            if not record or record == [""]:
+                continue
+            if len(record) != len(header):
+                raise InputError(
+                    f"{path} row {number_of_line} must have {len(header)} columns, as the header. Received: {len(record)}."
+                )
+            yield Row(record[text_at], record[label_at].strip(), number_of_line)
+    except csv.Error as error:
+        raise InputError(f"{path} must be CSV. Received: {error}.") from error
+
+
+def _column(names: list[str], wanted: str | None, guesses: tuple[str, ...], flag: str, path: Path) -> int:
+    stripped = [name.strip() for name in names]
+    for name in (wanted,) if wanted is not None else guesses:
+        if name in stripped:
+            return stripped.index(name)
+    expected = f"column {wanted!r}" if wanted is not None else f"a column named {' or '.join(guesses)}"
+    raise InputError(f"{path} must have {expected}. Received: {', '.join(stripped)}. Choose one with {flag}.")
+
+
+def _read_json(lines: Iterator[str], path: Path, text_column: str | None, label_column: str | None) -> Iterator[Row]:
+    text_key = label_key = ""
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path} row {number} must be one JSON object. Received: {error}.") from error
+        if not isinstance(record, dict):
+            raise InputError(f"{path} row {number} must be a JSON object. Received: {type(record).__name__}.")
+        if not text_key:
+            keys = list(record)
+            text_key = keys[_column(keys, text_column, TEXT_COLUMNS, "--text-column", path)]
+            label_key = keys[_column(keys, label_column, LABEL_COLUMNS, "--label-column", path)]
+        if text_key not in record or label_key not in record:
+            missing = text_key if text_key not in record else label_key
+            raise InputError(f"{path} row {number} must have {missing!r}. Received: {', '.join(record)}.")
+        text, label = record[text_key], record[label_key]
+        if not isinstance(text, str):
+            raise InputError(f"{path} row {number}: {text_key!r} must be text. Received: {type(text).__name__}.")
+        yield Row(text, "|".join(map(str, label)) if isinstance(label, list) else str(label), number)

@@ -1,0 +1,77 @@
+"""Time convolution with masked batch norm, on `[batch, 1, time, channels]`.
+
+In training the norm uses the statistics of the real tokens of the batch; in inference it is folded
+into the kernel and a bias, so the exported graph holds one convolution and nothing else.
+"""
+
+import tensorflow as tf
+import tf_keras as keras
+
+
+class MaskedConv(keras.layers.Layer):
+    """`width` taps, `distance` apart; SAME padding; batch norm over real tokens; no activation.
+
+    `offset` is added to the normed output (a constant bias). `center` learns a bias.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        *,
+        width: int = 1,
+        distance: int = 1,
+        center: bool = False,
+        offset: float = 0.0,
+        momentum: float,
+        epsilon: float,
+        l2: float = 0.0,
+        name: str,
+    ) -> None:
+        super().__init__(name=name)
+        self.channels, self.width, self.distance = channels, width, distance
+        self.center, self.offset = center, offset
+        self.momentum, self.epsilon = momentum, epsilon
+        self.regularizer = keras.regularizers.L2(l2) if l2 else None
+
+    def build(self, shape: tf.TensorShape) -> None:
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(1, self.width, shape[-1], self.channels),
+            initializer="glorot_uniform",
+            regularizer=self.regularizer,
+        )
+        self.gamma = self.add_weight(name="gamma", shape=(self.channels,), initializer="ones")
+        if self.center:
+            self.beta = self.add_weight(name="beta", shape=(self.channels,), initializer="zeros")
+        self.moving_mean = self.add_weight(
+            name="moving_mean", shape=(self.channels,), initializer="zeros", trainable=False
+        )
+        self.moving_variance = self.add_weight(
+            name="moving_variance", shape=(self.channels,), initializer="ones", trainable=False
+        )
+        super().build(shape)
+
+    def call(self, x: tf.Tensor, mask: tf.Tensor, training: bool = False) -> tf.Tensor:
+        if training:
+            y = self._convolve(x, self.kernel)
+            mean, variance = self._masked_moments(y, mask)
+            scale = self.gamma * tf.math.rsqrt(variance + self.epsilon)
+            return y * scale + self._shift(mean, scale)
+        scale = self.gamma * tf.math.rsqrt(self.moving_variance + self.epsilon)
+        return self._convolve(x, self.kernel * scale) + self._shift(self.moving_mean, scale)
+
+    def _convolve(self, x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
+        return tf.nn.conv2d(x, kernel, strides=1, padding="SAME", dilations=(1, self.distance))
+
+    def _shift(self, mean: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
+        shift = self.offset - mean * scale
+        return shift + self.beta if self.center else shift
+
+    def _masked_moments(self, y: tf.Tensor, mask: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance over the real tokens; the moving averages follow them slowly."""
+        weight = mask / tf.maximum(tf.reduce_sum(mask), 1.0)  # [batch, 1, time, 1]
+        mean = tf.reduce_sum(y * weight, axis=(0, 1, 2))
+        variance = tf.reduce_sum(tf.math.squared_difference(y, mean) * weight, axis=(0, 1, 2))
+        for moving, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
+            moving.assign(self.momentum * moving + (1.0 - self.momentum) * tf.stop_gradient(value))
+        return mean, variance

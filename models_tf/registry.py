@@ -1,0 +1,80 @@
+"""The table of models. Names are resolved when used: listing them imports no TensorFlow."""
+
+import difflib
+import importlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from models_tf.errors import InputError
+
+BUNDLED = Path(__file__).parent / "bundled"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelEntry:
+    """One model: where its config and its Keras class are, and which trained ones ship with the package."""
+
+    name: str
+    summary: str
+    config: str
+    model: str
+    tasks: tuple[str, ...] = field(default=())
+
+    def config_class(self) -> Any:
+        return _resolve(self.config)
+
+    def model_class(self) -> Any:
+        return _resolve(self.model)
+
+    def bundled_folder(self, task: str | None = None) -> Path:
+        """Folder of a bundled checkpoint; the first task is the default."""
+        if not self.tasks:
+            raise InputError(f"No trained {self.name} ships with the package: give --checkpoint DIR.")
+        if task is None:
+            task = self.tasks[0]
+        if task not in self.tasks:
+            raise InputError(
+                f"Unknown task for {self.name}: expected one of {', '.join(self.tasks)}. Received: {task}."
+                + nearest(task, self.tasks)
+            )
+        return BUNDLED / task
+
+
+MODELS = {
+    entry.name: entry
+    for entry in (
+        ModelEntry(
+            name="prado",
+            summary="projection attention network, no vocabulary, about 200 KB; text classification",
+            config="models_tf.prado.config:PradoConfig",
+            model="models_tf.prado.model:Prado",
+            tasks=("snips", "clinc150"),
+        ),
+        ModelEntry(
+            name="sgnn",
+            summary="self-governing network, PRADO's small sibling: projection, mean over tokens, dense layers",
+            config="models_tf.sgnn.config:SgnnConfig",
+            model="models_tf.sgnn.model:Sgnn",
+        ),
+    )
+}
+
+
+def get(name: str) -> ModelEntry:
+    if name not in MODELS:
+        raise InputError(
+            f"Unknown model: expected one of {', '.join(MODELS)}. Received: {name}.{nearest(name, tuple(MODELS))}"
+        )
+    return MODELS[name]
+
+
+def nearest(name: str, choices: tuple[str, ...]) -> str:
+    """` Did you mean x?` or nothing."""
+    match = difflib.get_close_matches(name, choices, n=1)
+    return f" Did you mean {match[0]}?" if match else ""
+
+
+def _resolve(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,42 @@
+"""SGNN: self-governing neural networks for on-device short text classification (Ravi and Kozareva, 2018).
+
+The text is one vector, the sum of its token projections, and dense layers read it. No attention, no
+order of words: the smallest and fastest model here. The published model projects the whole text by
+locality sensitive hashing; here the tokens are projected by the op that PRADO uses.
+"""
+
+import tensorflow as tf
+import tf_keras as keras
+
+from models_tf.layers.mean_dense import MeanDense
+from models_tf.layers.token_dropout import drop_tokens
+from models_tf.sgnn.config import SgnnConfig
+
+
+class Sgnn(keras.Model):
+    """int8 features `[batch, time, feature]` -> logits `[batch, label]`."""
+
+    def __init__(self, config: SgnnConfig) -> None:
+        super().__init__(name="sgnn")
+        self.config = config
+        self.first = MeanDense(config.hidden_size, name="hidden_0")
+        self.hidden = [
+            keras.layers.Dense(config.hidden_size, activation="relu", name=f"hidden_{index}")
+            for index in range(1, config.hidden_layers)
+        ]
+        self.dropout = keras.layers.Dropout(config.dropout)
+        self.classifier = keras.layers.Dense(config.num_labels, name="classifier")
+        self(tf.zeros((1, 1, config.projection.feature_size), tf.int8))  # creates the weights
+
+    def call(self, features: tf.Tensor, training: bool = False) -> tf.Tensor:
+        x = tf.cast(features, tf.float32)
+        if training:
+            x = drop_tokens(x, self.config.token_dropout)
+        hidden = tf.nn.relu(self.first(tf.reduce_mean(x, axis=1), tf.shape(x)[1]))
+        for layer in self.hidden:
+            hidden = layer(self.dropout(hidden, training))
+        return self.classifier(self.dropout(hidden, training))
+
+    def features_to_logits(self, features: tf.Tensor) -> tf.Tensor:
+        """The inference graph, as exported."""
+        return self(features, training=False)

@@ -1,0 +1,1 @@
+"""Training of text classifiers from labelled files."""

@@ -1,0 +1,129 @@
+"""Batches from a labelled file: streamed, shuffled in a window, rows of like length together."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from models_tf.data import Row, read_table
+from models_tf.errors import InputError
+
+# The window bounds memory whatever the file's size; a file that fits is shuffled as a whole.
+WINDOW_ROWS = 100_000
+WINDOW_CHARACTERS = 64_000_000
+# Rows are sorted by length inside groups of this many batches: little padding, still random.
+GROUP_BATCHES = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledFile:
+    """A file and how its columns and labels are read."""
+
+    path: Path
+    text_column: str | None
+    label_column: str | None
+    label_separator: str | None  # None: one label a row
+
+    def rows(self) -> Iterator[Row]:
+        return read_table(self.path, self.text_column, self.label_column)
+
+    def labels_of(self, row: Row) -> list[str]:
+        labels = [row.label] if self.label_separator is None else row.label.split(self.label_separator)
+        labels = [label.strip() for label in labels if label.strip()]
+        if not labels and self.label_separator is None:
+            raise InputError(f"{self.path} row {row.line} must have a label. Received: an empty field.")
+        return labels
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examples:
+    """What a training learns from and is judged by."""
+
+    labels: dict[str, int]
+    label_counts: np.ndarray  # rows of train with each label
+    train: LabelledFile
+    train_rows: int
+    dev: LabelledFile
+
+
+def open_examples(train: LabelledFile, dev: LabelledFile) -> Examples:
+    """Reads both files once and checks them; a wrong dev file is said before the long read of train."""
+    next(iter(dev.rows()), None)
+    counts, rows = count_labels(train)
+    labels = {label: index for index, label in enumerate(sorted(counts))}
+    check_labels(dev, labels)
+    label_counts = np.array([counts[label] for label in labels])
+    return Examples(labels=labels, label_counts=label_counts, train=train, train_rows=rows, dev=dev)
+
+
+def count_labels(file: LabelledFile) -> tuple[Counter[str], int]:
+    """Rows of each label, and rows in all. A file without two labels cannot be learnt from."""
+    counts: Counter[str] = Counter()
+    total = 0
+    for row in file.rows():
+        counts.update(file.labels_of(row))
+        total += 1
+    if not total:
+        raise InputError(f"{file.path} must have rows. Received: a header only.")
+    if len(counts) < 2 and file.label_separator is None:
+        raise InputError(f"{file.path} must have at least 2 labels. Received: only {next(iter(counts))!r}.")
+    return counts, total
+
+
+def check_labels(file: LabelledFile, known: dict[str, int]) -> int:
+    """Rows of the file; every label must be known."""
+    total = 0
+    for row in file.rows():
+        for label in file.labels_of(row):
+            if label not in known:
+                raise InputError(
+                    f"{file.path} row {row.line} must have a label of the training file. Received: {label!r}."
+                )
+        total += 1
+    if not total:
+        raise InputError(f"{file.path} must have rows. Received: a header only.")
+    return total
+
+
+def encode(labels: list[str], known: dict[str, int], multi_label: bool) -> int | list[float]:
+    if not multi_label:
+        return known[labels[0]]
+    present = {known[label] for label in labels}
+    return [float(index in present) for index in range(len(known))]
+
+
+def batches(
+    file: LabelledFile, known: dict[str, int], batch_size: int, generator: np.random.Generator | None
+) -> Iterator[tuple[list[bytes], list[int | list[float]]]]:
+    """(texts, encoded labels) a batch. Without a generator: the file's order."""
+    window: list[tuple[bytes, int | list[float]]] = []
+    characters = 0
+    for row in file.rows():
+        text = row.text.encode("utf-8", "surrogatepass")
+        window.append((text, encode(file.labels_of(row), known, file.label_separator is not None)))
+        characters += len(text)
+        if len(window) >= WINDOW_ROWS or characters >= WINDOW_CHARACTERS:
+            yield from _cut(window, batch_size, generator)
+            window, characters = [], 0
+    yield from _cut(window, batch_size, generator)
+
+
+def _cut(
+    window: list[tuple[bytes, int | list[float]]], batch_size: int, generator: np.random.Generator | None
+) -> Iterator[tuple[list[bytes], list[int | list[float]]]]:
+    groups = [window]
+    if generator is not None:
+        order = generator.permutation(len(window))
+        size = batch_size * GROUP_BATCHES
+        groups = [[window[i] for i in order[start : start + size]] for start in range(0, len(order), size)]
+    for group in groups:
+        if generator is not None:
+            group.sort(key=lambda item: item[0].count(b" "))
+        starts = np.arange(0, len(group), batch_size)
+        if generator is not None:
+            generator.shuffle(starts)
+        for start in starts:
+            part = group[start : start + batch_size]
+            yield [text for text, _ in part], [label for _, label in part]

@@ -1,0 +1,171 @@
+"""`export-mobile train`: its flags, and the run from files to a checkpoint folder."""
+
+import argparse
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from models_tf import registry
+from models_tf.errors import InputError
+from models_tf.ops.projection.config import FEATURES, ProjectionConfig
+from models_tf.training.settings import CLASS_WEIGHTS, TrainingSettings
+from models_tf.training.state import STATE_FILE
+
+_DEFAULTS = {field.name: field.default for field in dataclasses.fields(TrainingSettings)}
+MAX_SEQ_LEN = 65_536
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", default="prado", metavar="NAME", help="a name that `export-mobile models` lists")
+    parser.add_argument("--train", required=True, type=Path, metavar="FILE", help=".tsv, .csv or .jsonl, or .gz of it")
+    parser.add_argument("--dev", required=True, type=Path, metavar="FILE", help="chooses the best epoch")
+    parser.add_argument("--output", required=True, type=Path, metavar="DIR", help="checkpoint folder to write")
+    parser.add_argument("--force", action="store_true", help="overwrite the output folder")
+    parser.add_argument("--resume", action="store_true", help="go on where a killed training stopped")
+    parser.add_argument("--text-column", metavar="NAME", help="default: text, sentence or utterance")
+    parser.add_argument("--label-column", metavar="NAME", help="default: label, intent, class or category")
+    parser.add_argument("--multi-label", action="store_true", help="several labels a row")
+    parser.add_argument("--label-separator", default="|", metavar="TEXT", help="between them (default: |)")
+    parser.add_argument("--max-seq-len", type=int, metavar="N", help="tokens of a text that are read")
+    parser.add_argument("--features", choices=FEATURES, help="words: as published; mixed: half character trigrams")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="overrides",
+        help="any field of the model's config, also projection.FIELD; may be repeated",
+    )
+    for name, kind, text in (
+        ("epochs", int, "at most"),
+        ("batch-size", int, "rows a step"),
+        ("learning-rate", float, "peak, after the warm-up; falls to zero as a cosine"),
+        ("label-smoothing", float, ""),
+        ("distortion", float, "part of the tokens that get a typo in training"),
+        ("average", float, "decay of the averaged weights; 0: off"),
+        ("patience", int, "epochs without a better dev accuracy before it stops"),
+        ("save-minutes", float, "time between two saves of the state inside an epoch"),
+        ("seed", int, ""),
+        ("teacher-weight", float, "part of the loss that the teachers give"),
+        ("temperature", float, "of the teachers' probabilities"),
+    ):
+        default = _DEFAULTS[name.replace("-", "_")]
+        parser.add_argument(f"--{name}", type=kind, default=default, metavar="N", help=f"{text} (default: {default})")
+    parser.add_argument(
+        "--class-weights", choices=CLASS_WEIGHTS, default="none", help="balanced: rare labels count more"
+    )
+    parser.add_argument(
+        "--teacher",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="DIR",
+        help="checkpoint to learn from beside the labels; several are averaged",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    result = train(args)
+    if args.json:
+        print(json.dumps(result))
+    else:
+        print(
+            f"dev accuracy {100 * result['dev_accuracy']:.2f} % (n = {result['dev_rows']}, standard error "
+            f"{100 * result['dev_standard_error']:.2f}), with typos in {100 * result['typo_probability']:.0f} % of the "
+            f"tokens {100 * result['dev_accuracy_with_typos']:.2f} %; best of {result['epochs']} epochs: "
+            f"{result['best_epoch'] + 1}; checkpoint: {result['output']}"
+        )
+    return 0
+
+
+def train(args: argparse.Namespace) -> dict[str, Any]:
+    """Checks everything that can be checked, then trains. Writes nothing before the checks are done."""
+    from models_tf.training.batches import LabelledFile, open_examples
+
+    entry = registry.get(args.model)
+    names = [field.name for field in dataclasses.fields(TrainingSettings)]
+    try:
+        values = {name: getattr(args, name) for name in names if hasattr(args, name)}
+        settings = TrainingSettings(**{**values, "teacher": tuple(args.teacher)})
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    _check_output(settings.output, force=args.force, resume=args.resume)
+    separator = settings.label_separator if args.multi_label else None
+    columns = {"text_column": settings.text_column, "label_column": settings.label_column}
+    examples = open_examples(
+        LabelledFile(path=settings.train, label_separator=separator, **columns),
+        LabelledFile(path=settings.dev, label_separator=separator, **columns),
+    )
+    config = _config(entry, len(examples.labels), args)
+
+    import tf_keras as keras
+
+    from models_tf.training.progress import Progress
+    from models_tf.training.teacher import Teachers
+    from models_tf.training.trainer import Trainer
+
+    keras.utils.set_random_seed(settings.seed)
+    progress = Progress(sys.stderr, quiet=args.json)
+    teachers = Teachers(settings.teacher, list(examples.labels), settings.temperature) if settings.teacher else None
+    model = entry.model_class()(config)
+    trainer = Trainer(model, entry.name, examples, settings=settings, progress=progress, teachers=teachers)
+    return trainer.run(resume=args.resume)
+
+
+def _check_output(output: Path, *, force: bool, resume: bool) -> None:
+    if output.exists() and not output.is_dir():
+        raise InputError(f"--output must be a folder. Received: {output} (a file).")
+    if resume and not (output / STATE_FILE).is_file():
+        raise InputError(
+            f"--resume needs {output / STATE_FILE}, which a killed training leaves. Received: no such file."
+        )
+    if output.exists() and any(output.iterdir()) and not (force or resume):
+        raise InputError(
+            f"--output must be new. Received: {output} (exists). Remedy: --resume, --force or another name."
+        )
+
+
+def _config(entry: registry.ModelEntry, num_labels: int, args: argparse.Namespace) -> Any:
+    config_class = entry.config_class()
+    values: dict[str, Any] = {"num_labels": num_labels, "multi_label": args.multi_label}
+    if args.max_seq_len is not None:
+        if not 1 <= args.max_seq_len <= MAX_SEQ_LEN:
+            raise InputError(f"--max-seq-len must be 1 to {MAX_SEQ_LEN}. Received: {args.max_seq_len}.")
+        values["max_seq_len"] = args.max_seq_len
+    try:
+        defaults = config_class(**values).to_dict()
+        projection = defaults["projection"]
+        if args.features:
+            projection["features"] = args.features
+        for override in args.overrides:
+            key, separator, text = override.partition("=")
+            place, name = (projection, key[11:]) if key.startswith("projection.") else (defaults, key)
+            if not separator or name not in place or name == "projection":
+                fields = [*defaults, *(f"projection.{field.name}" for field in dataclasses.fields(ProjectionConfig))]
+                fields.remove("projection")
+                raise InputError(
+                    f"--set must be KEY=VALUE with a field of {entry.name}'s config. Received: {override}."
+                    + registry.nearest(key, tuple(fields))
+                )
+            place[name] = _parse(text, place[name], override)
+        return config_class.from_dict(defaults)
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _parse(text: str, default: Any, override: str) -> Any:
+    if isinstance(default, str):
+        return text
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        value = None
+    kind = type(default)
+    if type(value) is not kind and not (kind is float and type(value) is int):
+        raise InputError(f"--set {override.partition('=')[0]} takes a {kind.__name__}. Received: {text}.")
+    return value

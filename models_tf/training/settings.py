@@ -1,0 +1,65 @@
+"""`TrainingSettings`: how to train, apart from the model's own config."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CLASS_WEIGHTS = ("none", "balanced")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    train: Path
+    dev: Path
+    output: Path
+    text_column: str | None = None
+    label_column: str | None = None
+    label_separator: str = "|"  # multi-label only
+    epochs: int = 30
+    batch_size: int = 64
+    learning_rate: float = 3e-3
+    warmup: float = 0.05  # part of all steps
+    label_smoothing: float = 0.1
+    class_weights: str = "none"
+    distortion: float = 0.1  # probability of a typo in a token
+    average: float = 0.999  # decay of the averaged weights, which are the ones kept; 0: off
+    clip_norm: float = 1.0
+    patience: int = 10  # epochs without a better dev accuracy
+    save_minutes: float = 5.0
+    seed: int = 0
+    teacher: tuple[Path, ...] = ()
+    teacher_weight: float = 0.7
+    temperature: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("epochs", 1, 100_000),
+            ("batch_size", 1, 65_536),
+            ("learning_rate", 1e-9, 10.0),
+            ("warmup", 0.0, 0.9),
+            ("label_smoothing", 0.0, 0.9),
+            ("distortion", 0.0, 1.0),
+            ("average", 0.0, 0.99999),
+            ("clip_norm", 0.0, 1e6),
+            ("patience", 1, 100_000),
+            ("save_minutes", 0.0, 1e6),
+            ("seed", 0, 2**31 - 1),
+            ("teacher_weight", 0.0, 1.0),
+            ("temperature", 0.1, 100.0),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ValueError(f"`{name}` must be {low} to {high}. Received: {value}.")
+        if self.class_weights not in CLASS_WEIGHTS:
+            raise ValueError(
+                f"`class_weights` must be one of {', '.join(CLASS_WEIGHTS)}. Received: {self.class_weights}."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Without the places of files: what another machine needs to repeat the run."""
+        values = dataclasses.asdict(self)
+        values["train"], values["dev"] = self.train.name, self.dev.name
+        values["teacher"] = [folder.name for folder in self.teacher]
+        del values["output"]
+        return values

@@ -1,0 +1,147 @@
+"""PRADO and SGNN: masking, norms, shapes, sizes."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tf_keras as keras
+
+from models_tf.layers.masked_conv import MaskedConv
+from models_tf.ops.projection.config import ProjectionConfig
+from models_tf.prado.config import BRANCHES, PradoConfig
+from models_tf.prado.model import Prado
+from models_tf.sgnn.config import SgnnConfig
+from models_tf.sgnn.model import Sgnn
+
+PROJECTION = ProjectionConfig(feature_size=32, presence_feature=True)
+
+
+def randomise(model: tf.Module, seed: int = 0) -> tf.Module:
+    """Norms and biases away from 1 and 0: defaults hide bugs."""
+    generator = np.random.default_rng(seed)
+    for weight in model.weights:
+        noise = generator.normal(0, 0.3, weight.shape)
+        weight.assign(np.abs(1 + noise) if "variance" in weight.name else weight.numpy() + noise)
+    return model
+
+
+def features(lengths: list[int], rows: int, size: int = 32, seed: int = 1) -> np.ndarray:
+    x = np.random.default_rng(seed).integers(-1, 2, (len(lengths), rows, size)).astype(np.int8)
+    x[:, :, 0] = 1
+    for row, length in enumerate(lengths):
+        x[row, length:] = 0
+    return x
+
+
+def make(kind: str, **options: object) -> tf.Module:
+    keras.utils.set_random_seed(0)
+    if kind == "sgnn":
+        return randomise(Sgnn(SgnnConfig(num_labels=5, projection=PROJECTION, hidden_size=8, **options)))
+    channels = dict.fromkeys(BRANCHES, 3)
+    return randomise(Prado(PradoConfig(num_labels=5, projection=PROJECTION, embedding_size=8, **channels, **options)))
+
+
+@pytest.mark.parametrize("kind", ["prado", "sgnn"])
+def test_a_padded_row_gives_the_same_logits_as_alone(kind: str) -> None:
+    model = make(kind)
+    x = features([1, 3, 9, 20], 64)
+    together = model.features_to_logits(x).numpy()
+    for row, length in enumerate([1, 3, 9, 20]):
+        alone = model.features_to_logits(x[row : row + 1, :length]).numpy()[0]
+        # A padded row weighs exp(-16) against exp(logit): 63 rows and a lowest logit of -4 make 4e-4.
+        np.testing.assert_allclose(together[row], alone, atol=4e-4)
+
+
+def test_without_its_mask_padding_would_change_the_logits() -> None:
+    """The test above can fail: a mark in the padding is enough."""
+    model = make("prado")
+    x = features([3], 8)
+    marked = x.copy()
+    marked[:, 5, 0] = 1
+    assert np.abs(model.features_to_logits(x) - model.features_to_logits(marked)).max() > 1e-2
+
+
+def test_inference_equals_an_independent_numpy_version() -> None:
+    model = make("prado")
+    x = features([7], 7)[0].astype(np.float64)
+    weights = {w.name.removesuffix(":0").removeprefix("prado/"): w.numpy().astype(np.float64) for w in model.weights}
+    config = model.config
+
+    def conv(name: str, inputs: np.ndarray, width: int, distance: int) -> np.ndarray:
+        kernel = weights[f"{name}/kernel"][0]
+        left = (width - 1) * distance // 2
+        padded = np.zeros((len(inputs) + (width - 1) * distance, inputs.shape[1]))
+        padded[left : left + len(inputs)] = inputs
+        y = sum(padded[tap * distance : tap * distance + len(inputs)] @ kernel[tap] for tap in range(width))
+        y = (y - weights[f"{name}/moving_mean"]) / np.sqrt(weights[f"{name}/moving_variance"] + config.norm_epsilon)
+        return y * weights[f"{name}/gamma"] + weights.get(f"{name}/beta", 0.0)
+
+    value_input = np.maximum(conv("value_bottleneck", x, 1, 1), 0)
+    attention_input = np.maximum(conv("attention_bottleneck", x, 1, 1), 0)
+    pooled = []
+    for name, (width, distance) in BRANCHES.items():
+        logits = np.exp(conv(f"{name}_attention", attention_input, width, distance))
+        attention = logits / logits.sum(axis=0)
+        pooled.append((attention * conv(f"{name}_value", value_input, width, distance)).sum(axis=0))
+    expected = np.concatenate(pooled) @ weights["classifier/kernel"] + weights["classifier/bias"]
+    actual = model.features_to_logits(features([7], 7)).numpy()[0]
+    np.testing.assert_allclose(actual, expected, atol=1e-5 * np.abs(expected).max() + 1e-5)
+
+
+def test_training_norm_uses_mean_and_variance_of_real_tokens_only() -> None:
+    layer = MaskedConv(3, momentum=0.9, epsilon=1e-3, name="layer")
+    x = tf.constant(np.random.default_rng(0).normal(2, 3, (4, 1, 6, 5)), tf.float32)
+    mask = tf.constant(np.arange(6) < np.array([[6], [2], [1], [4]]), tf.float32)[:, None, :, None]
+    y = layer(x * mask, mask, training=True).numpy()[mask.numpy()[..., 0] > 0]
+    np.testing.assert_allclose(y.mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_allclose(y.std(axis=0), 1, atol=1e-3)
+
+
+def test_moving_averages_follow_slowly_and_reach_the_true_moments() -> None:
+    layer = MaskedConv(2, momentum=0.9, epsilon=1e-3, name="layer")
+    x = tf.constant(np.random.default_rng(0).normal(2, 3, (8, 1, 6, 5)), tf.float32)
+    mask = tf.ones((8, 1, 6, 1))
+    layer(x, mask, training=True)
+    raw = tf.nn.conv2d(x, layer.kernel, 1, "SAME").numpy().reshape(-1, 2)
+    np.testing.assert_allclose(layer.moving_mean.numpy(), 0.1 * raw.mean(axis=0), rtol=1e-4)
+    for _ in range(200):
+        layer(x, mask, training=True)
+    np.testing.assert_allclose(layer.moving_mean.numpy(), raw.mean(axis=0), rtol=1e-3)
+    np.testing.assert_allclose(layer.moving_variance.numpy(), raw.var(axis=0), rtol=1e-3)
+    np.testing.assert_allclose(layer(x, mask, training=True), layer(x, mask), atol=1e-3)
+
+
+def test_skip_grams_store_only_their_live_taps() -> None:
+    shapes = {w.name: tuple(w.shape) for w in make("prado").weights}
+    assert shapes["prado/skip1bigram_value/kernel:0"] == (1, 2, 8, 3)
+    assert shapes["prado/skip2bigram_attention/kernel:0"] == (1, 2, 8, 3)
+
+
+def test_a_branch_without_channels_does_not_exist() -> None:
+    config = PradoConfig(num_labels=2, projection=PROJECTION, fivegram=0, skip2bigram=0)
+    assert not [w.name for w in Prado(config).weights if "fivegram" in w.name or "skip2" in w.name]
+
+
+def test_training_mode_drops_tokens_and_inference_does_not() -> None:
+    model = make("prado", token_dropout=0.5)
+    x = features([8] * 4, 8)
+    inference = [model.features_to_logits(x).numpy() for _ in range(2)]
+    np.testing.assert_array_equal(*inference)
+    training = [model(x, training=True).numpy() for _ in range(2)]
+    assert np.abs(training[0] - training[1]).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"num_labels": 1}, "num_labels"),
+        ({"max_seq_len": 0}, "max_seq_len"),
+        ({"embedding_size": 0}, "embedding_size"),
+        ({"dropout": 1.0}, "dropout"),
+        (dict.fromkeys(BRANCHES, 0), "branch"),
+        ({"attention_offset": 0.0}, "attention_offset"),
+        ({"projection": ProjectionConfig()}, "presence_feature"),
+    ],
+)
+def test_impossible_config_is_refused(change: dict[str, object], expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
+        PradoConfig(**{"num_labels": 2, **change})

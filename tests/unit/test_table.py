@@ -1,0 +1,87 @@
+"""Reading labelled files."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from models_tf.data import Row, read_table
+from models_tf.errors import InputError
+
+ROWS = [("play some jazz", "PlayMusic"), ('naïve “quotes” "x", tab-free', "Other"), ("", "Other")]
+
+
+def write_rows(path: Path) -> Path:
+    if ".jsonl" in path.name:
+        text = "".join(json.dumps({"id": 7, "text": t, "label": y}) + "\n" for t, y in ROWS)
+    elif ".csv" in path.name:
+        quoted = [t.replace('"', '""') for t, _ in ROWS]
+        text = "label,text\n" + "".join(f'{y},"{t}"\n' for t, (_, y) in zip(quoted, ROWS, strict=True))
+    else:
+        text = "text\tlabel\n" + "".join(f"{t}\t{y}\n" for t, y in ROWS)
+    data = text.encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+@pytest.mark.parametrize("name", [f"f{suffix}{gz}" for suffix in (".tsv", ".csv", ".jsonl") for gz in ("", ".gz")])
+def test_every_format_gives_the_same_rows(tmp_path: Path, name: str) -> None:
+    rows = list(read_table(write_rows(tmp_path / name)))
+    assert [(row.text, row.label) for row in rows] == ROWS
+
+
+def test_columns_can_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "f.tsv"
+    path.write_text("a\tb\tc\nx\ty\tz\n")
+    assert list(read_table(path, "c", "a")) == [Row("z", "x", 2)]
+
+
+def test_a_quote_in_tsv_is_a_quote(tmp_path: Path) -> None:
+    path = tmp_path / "f.tsv"
+    path.write_text('text\tlabel\n"open\tA\n')
+    assert list(read_table(path)) == [Row('"open', "A", 2)]
+
+
+def test_windows_line_ends_and_byte_order_mark_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "f.tsv"
+    path.write_bytes(b"\xef\xbb\xbftext\tlabel\r\nhi\tA\r\n")
+    assert list(read_table(path)) == [Row("hi", "A", 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("f.tsv", b"", "empty file"),
+        ("f.jsonl", b"", "empty file"),
+        ("f.tsv", b"body\tlabel\nx\ty\n", "Received: body, label. Choose one with --text-column"),
+        ("f.tsv", b"text\tlabel\nok\tA\nbad \xff\tA\n", "byte 0xff in row 3, column 5"),
+        ("f.tsv", b"text\tlabel\nok\tA\tB\n", "row 2 must have 2 columns"),
+        ("f.jsonl", b'{"text": "a", "label": "b"}\n[1]\n', "row 2 must be a JSON object"),
+        ("f.jsonl", b'{"text": "a", "label": "b"}\n{"text": "a"}\n', "row 2 must have 'label'"),
+        ("f.jsonl", b'{"text": 3, "label": "b"}\n', "'text' must be text"),
+        ("f.jsonl", b"{", "row 1 must be one JSON object"),
+        ("f.csv", b'text,label\n"open,A\n', "must be CSV"),
+        ("f.tsv.gz", b"not gzip", "gzip"),
+        ("f.xlsx", b"", "must end in .tsv, .csv or .jsonl"),
+    ],
+)
+def test_bad_file_is_one_clear_line(tmp_path: Path, name: str, content: bytes, expected: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        list(read_table(path))
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        list(read_table(tmp_path / "absent.tsv"))
+
+
+def test_truncated_gzip_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "f.tsv.gz"
+    path.write_bytes(gzip.compress(b"text\tlabel\n" + b"word\tA\n" * 999)[:-20])
+    with pytest.raises(InputError, match="whole gzip file"):
+        list(read_table(path))

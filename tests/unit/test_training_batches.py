@@ -1,0 +1,79 @@
+"""Batches: every row once, in a fixed random order, in bounded memory."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models_tf.errors import InputError
+from models_tf.training import batches as data
+
+
+def labelled(path: Path, rows: list[tuple[str, str]], separator: str | None = None) -> data.LabelledFile:
+    path.write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows))
+    return data.LabelledFile(path=path, text_column=None, label_column=None, label_separator=separator)
+
+
+ROWS = [(f"{'word ' * (i % 7)}{i}", f"label{i % 3}") for i in range(1000)]
+KNOWN = {"label0": 0, "label1": 1, "label2": 2}
+
+
+def read(file: data.LabelledFile, seed: int | None) -> list[tuple[bytes, int]]:
+    generator = None if seed is None else np.random.default_rng(seed)
+    return [pair for batch in data.batches(file, KNOWN, 32, generator) for pair in zip(*batch, strict=True)]
+
+
+def test_an_epoch_holds_every_row_once_with_its_label(tmp_path: Path) -> None:
+    file = labelled(tmp_path / "f.tsv", ROWS)
+    assert Counter(read(file, 0)) == Counter((text.encode(), KNOWN[label]) for text, label in ROWS)
+
+
+def test_without_a_generator_the_order_is_the_file(tmp_path: Path) -> None:
+    assert [text for text, _ in read(labelled(tmp_path / "f.tsv", ROWS), None)] == [t.encode() for t, _ in ROWS]
+
+
+def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
+    file = labelled(tmp_path / "f.tsv", ROWS)
+    assert read(file, 1) == read(file, 1)
+    assert read(file, 1) != read(file, 2)
+
+
+def test_a_window_smaller_than_the_file_still_gives_every_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "WINDOW_ROWS", 100)
+    assert len(set(read(labelled(tmp_path / "f.tsv", ROWS), 0))) == 1000
+
+
+def test_rows_of_a_batch_have_like_length(tmp_path: Path) -> None:
+    file = labelled(tmp_path / "f.tsv", ROWS)
+    spreads = [
+        max(t.count(b" ") for t in texts) - min(t.count(b" ") for t in texts)
+        for texts, _ in data.batches(file, KNOWN, 32, np.random.default_rng(0))
+    ]
+    assert np.mean(spreads) < 1.5  # unsorted batches of 32 would nearly all have spread 6
+
+
+def test_multi_label_rows_are_encoded_as_vectors(tmp_path: Path) -> None:
+    file = labelled(tmp_path / "f.tsv", [("a", "label0|label2"), ("b", "label1"), ("c", "|")], "|")
+    (_, targets), *_ = data.batches(file, KNOWN, 8, None)
+    assert targets == [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([], "a header only"),
+        ([("a", "x"), ("b", "x")], "only 'x'"),
+        ([("a", "x"), ("b", "")], "row 3 must have a label"),
+    ],
+)
+def test_a_file_that_cannot_be_learnt_from_is_refused(
+    tmp_path: Path, rows: list[tuple[str, str]], expected: str
+) -> None:
+    with pytest.raises(InputError, match=expected):
+        data.count_labels(labelled(tmp_path / "f.tsv", rows))
+
+
+def test_a_dev_label_that_train_lacks_is_named_with_its_row(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"row 3 .*'new'"):
+        data.check_labels(labelled(tmp_path / "f.tsv", [("a", "label0"), ("b", "new")]), KNOWN)
