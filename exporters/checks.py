@@ -1,0 +1,43 @@
+"""What is held against what: the runners of a run, in an order in which each reference comes first.
+
+Keras <- float features-in <- quantized features-in, and for each of them <- its batched signature, <- text-in, and
+<- the same file in tflite-runtime, where that is installed.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from exporters.artifacts import BATCH_SIGNATURE, FEATURES, FLOAT, TEXT, Artifact
+from exporters.parity import EXACT, FLOAT_ATOL
+from exporters.runners import KerasRunner, OnnxRunner, Runner, TfliteRunner, TfliteRuntimeRunner
+from exporters.verify import Check
+
+Placed = tuple[Artifact, Path]
+
+
+def plan(model: Any, placed: Iterable[Placed]) -> tuple[list[Check], list[Check]]:
+    """Checks for all rows, and probes. `placed` are artifacts with their files, float ones first."""
+    keras = KerasRunner(model)
+    checks, probes = [Check(runner=keras, against=None)], []
+    features: dict[str, str] = {}  # target -> name of the features-in runner that came last
+    for artifact, path in placed:
+        runner = _runner(artifact, path)
+        is_float = artifact.recipe == FLOAT.name
+        if artifact.graph == FEATURES:
+            against = keras.name if is_float else features.get(artifact.target, keras.name)
+            checks.append(Check(runner=runner, against=against, limit=FLOAT_ATOL if is_float else None))
+            features[artifact.target] = runner.name
+            if artifact.target == "tflite":
+                batched = TfliteRunner(path, takes=FEATURES, signature=BATCH_SIGNATURE)
+                checks.append(Check(runner=batched, against=runner.name, limit=FLOAT_ATOL if is_float else None))
+        else:
+            checks.append(Check(runner=runner, against=features[artifact.target], limit=EXACT))
+        if artifact.target == "tflite" and TfliteRuntimeRunner.installed():
+            probes.append(Check(runner=TfliteRuntimeRunner(path, takes=artifact.graph), against=runner.name))
+    return checks, probes
+
+
+def _runner(artifact: Artifact, path: Path) -> Runner:
+    takes = TEXT if artifact.graph == TEXT else FEATURES
+    return TfliteRunner(path, takes=takes) if artifact.target == "tflite" else OnnxRunner(path, takes=takes)

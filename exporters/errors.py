@@ -1,0 +1,50 @@
+"""Outcomes of an export that are neither success nor bad input, and the exit code of each.
+
+Bad input is `models_tf.errors.InputError` (exit code 2). What is here says that the export itself ran and
+its result is not good enough.
+"""
+
+EXIT_PASS = 0
+EXIT_INTERNAL = 1
+EXIT_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+
+class ExportError(Exception):
+    """Base of all outcomes; `exit_code` is what the command returns, `gate` how the report names it."""
+
+    exit_code = EXIT_INTERNAL
+    gate = "export"
+
+
+class ParityError(ExportError):
+    """A written file does not compute what the model computes."""
+
+    exit_code = 5
+    gate = "parity"
+
+
+class SchemeError(ExportError):
+    """A written file does not hold the quantization scheme that was asked for."""
+
+    exit_code = 6
+    gate = "scheme"
+
+
+class AccuracyError(ExportError):
+    """Quantization lost more accuracy than `--max-drop` allows."""
+
+    exit_code = 3
+    gate = "accuracy"
+
+
+class SizeError(ExportError):
+    """A written file is larger than `--max-size` allows."""
+
+    exit_code = 4
+    gate = "size"
+
+
+# When several gates fail, the exit code is that of the first one here: a file that computes something else
+# makes its accuracy and size meaningless.
+GATES: tuple[type[ExportError], ...] = (ParityError, SchemeError, AccuracyError, SizeError)

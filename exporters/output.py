@@ -1,0 +1,143 @@
+"""The output folder: complete under its name, or not there at all.
+
+Files go into a hidden sibling folder first; one rename at the end gives it its name. With `force` the old
+folder is moved away only when the new one is complete. `discard_all` serves signal handlers.
+Leaves out what the files are.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+from models_tf.errors import InputError
+
+_pending: set["OutputFolder"] = set()
+
+
+class OutputFolder:
+    """`with OutputFolder(path) as out: out.write("a", b"..."); out.commit()`; without `commit` nothing stays."""
+
+    def __init__(self, path: Path, *, force: bool = False) -> None:
+        self.path = Path(os.path.abspath(path))
+        self._force = force
+        self._made_parents: list[Path] = []
+        self._staging: Path | None = None
+        self._committing = False
+
+    def __enter__(self) -> "OutputFolder":
+        check_free(self.path, force=self._force)
+        _pending.add(self)
+        try:
+            self._make_parents()
+            self._staging = Path(tempfile.mkdtemp(prefix=f".{self.path.name[:80]}.partial-", dir=self.path.parent))
+            self._staging.chmod(0o755)
+        except OSError as error:
+            self.discard()
+            raise InputError(
+                f"The output folder {self.path} cannot be written: {error.strerror or error}. Choose another --output."
+            ) from error
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.discard()
+
+    @property
+    def staging(self) -> Path:
+        """Where the files are until `commit`."""
+        if self._staging is None:
+            raise RuntimeError("the output folder is not open")
+        return self._staging
+
+    def write(self, name: str, content: bytes | str) -> Path:
+        """Write one file and make sure that the disk took it."""
+        path = self.staging / name
+        write_file(path, content)
+        return path
+
+    def scratch_write(self, name: str, content: bytes | str) -> Path:
+        """The same for a file that is needed on disk during the run and is not part of the output."""
+        folder = self.staging / ".scratch"
+        folder.mkdir(exist_ok=True)
+        write_file(folder / name, content)
+        return folder / name
+
+    def commit(self) -> None:
+        """Give the complete folder its name."""
+        shutil.rmtree(self.staging / ".scratch", ignore_errors=True)
+        self._committing = True
+        old: Path | None = None
+        try:
+            if os.path.lexists(self.path):
+                check_free(self.path, force=self._force)  # somebody may have made it meanwhile
+                old = Path(tempfile.mkdtemp(prefix=f".{self.path.name[:80]}.old-", dir=self.path.parent)) / "old"
+                os.rename(self.path, old)
+            try:
+                os.rename(self.staging, self.path)
+            except OSError:
+                if old is not None:
+                    os.rename(old, self.path)
+                raise
+            self._staging = None
+            self._made_parents = []
+        finally:
+            if old is not None:
+                shutil.rmtree(old.parent, ignore_errors=True)
+            self._committing = False
+            self.discard()
+
+    def discard(self) -> None:
+        """Remove whatever is not committed; safe to call twice."""
+        if self._committing:  # two renames away from being complete
+            return
+        if self._staging is not None:
+            shutil.rmtree(self._staging, ignore_errors=True)
+            self._staging = None
+        while self._made_parents:
+            try:
+                self._made_parents.pop().rmdir()
+            except OSError:  # somebody else put a file there: it stays
+                self._made_parents = []
+        _pending.discard(self)
+
+    def _make_parents(self) -> None:
+        missing = []
+        parent = self.path.parent
+        while not parent.exists() and parent != parent.parent:
+            missing.append(parent)
+            parent = parent.parent
+        for folder in reversed(missing):
+            folder.mkdir(exist_ok=True)
+            self._made_parents.append(folder)
+
+
+def check_free(path: Path, *, force: bool) -> None:
+    """Refuse an output folder that exists, unless `force` and it is a folder that an export wrote or is empty."""
+    if not os.path.lexists(path):
+        return
+    if not force:
+        raise InputError(f"The output folder {path} exists. Use --force to replace it, or choose another --output.")
+    if not path.is_dir() or path.is_symlink():
+        raise InputError(f"--output must be a folder. Received: {path}, which is a file or a link.")
+    if any(path.iterdir()) and not (path / "report.json").is_file():
+        raise InputError(
+            f"--force replaces only folders that an export wrote (with a report.json). Received: {path}; remove it yourself."
+        )
+
+
+def write_file(path: Path, content: bytes | str) -> None:
+    """Write and flush to disk, so that a full disk is an error here and not later."""
+    with open(path, "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def discard_all() -> bool:
+    """For a signal handler: remove everything unfinished. False when a commit is under way and must end first."""
+    if any(folder._committing for folder in _pending):
+        return False
+    for folder in list(_pending):
+        folder.discard()
+    return True

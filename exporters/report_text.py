@@ -1,0 +1,139 @@
+"""The report for people: report.md, and the short summary that the command prints."""
+
+from collections.abc import Iterable, Sequence
+
+from exporters.report import Report
+
+LATENCY_NOTE = "One thread of the machine that exported, median; it ranks files, it does not predict a phone."
+
+
+def markdown(report: Report) -> str:
+    """report.md."""
+    model = report.model
+    parts = [
+        f"# {model['name']} {model.get('task') or ''} {report.quantize}".replace("  ", " "),
+        f"**{_verdict(report)}**",
+        _table(
+            ("", ""),
+            [
+                ("command", f"`{report.command}`"),
+                ("labels", str(model["num_labels"])),
+                ("parameters", f"{model['parameters']:,}"),
+                ("tokens", str(model["max_seq_len"])),
+                ("features", f"{model['feature_size']} ({model['features']})"),
+                ("measured on", f"{report.data['eval_rows']} rows of {report.data['eval_source']}"),
+                ("calibrated on", f"{report.data['calibration_rows']} rows of {report.data['calibration_source']}"),
+                ("seed", str(report.seed)),
+            ],
+        ),
+    ]
+    if report.failures:
+        parts += ["## Failed", _list(f"{failure.gate}: {failure.message}" for failure in report.failures)]
+    if report.notes:
+        parts += ["## Notes", _list(report.notes)]
+    parts += ["## Files", "Sizes in bytes; overhead is all that is not weights.", _files(report)]
+    parts += ["## Accuracy", _accuracy(report) if report.accuracy else "Not measured."]
+    parts += ["## Parity", "Differences of logits on the same rows, from the files on disk.", _parity(report)]
+    if report.latency:
+        parts += ["## Latency", f"{LATENCY_NOTE} CPU: {report.latency_cpu}.", _latency(report)]
+    parts += ["## Inside the files", _inside(report)]
+    parts += ["## Gates", _table(("gate", "limit"), [(key, _plain(value)) for key, value in report.gates.items()])]
+    parts += ["## Versions", _table(("package", "version"), list(report.versions.items()))]
+    parts += ["## Time", _table(("stage", "s"), [(key, f"{value:.1f}") for key, value in report.seconds.items()])]
+    return "\n\n".join(parts) + "\n"
+
+
+def summary(report: Report) -> str:
+    """What the command prints at the end."""
+    lines = []
+    scores = {stage.stage: stage for stage in report.accuracy}
+    if report.accuracy:
+        first = report.accuracy[0]
+        lines.append(f"{first.stage:<34} {first.score.metric} {_points(first.score.value, first.score.standard_error)}, n = {first.score.n}")
+    for file in report.model_files():
+        stage = next((scores[name] for name in scores if name.startswith(file.name)), None)
+        accuracy = f"{stage.score.value:6.2f} % ({0.0 - stage.drop:+.2f})" if stage else ""
+        lines.append(f"{file.name:<34} {file.size_bytes:>9,} bytes  {accuracy}")
+    float_rows = [row.max_abs for row in report.parity if row.limit]
+    if float_rows:
+        lines.append(f"{'float parity, largest difference':<34} {max(float_rows):.1e}")
+    lines += [f"note: {note}" for note in report.notes]
+    lines.append(f"{_verdict(report)}: {report.output}")
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(report: Report) -> str:
+    return "passed" if report.passed else f"FAILED ({', '.join(sorted({failure.gate for failure in report.failures}))})"
+
+
+def _files(report: Report) -> str:
+    rows = [
+        (file.name, f"{file.size_bytes:,}", _number(file.weight_bytes), _number(file.overhead_bytes), f"`{file.sha256[:16]}`")
+        for file in report.files
+    ]
+    return _table(("file", "total", "weights", "overhead", "sha256"), rows)
+
+
+def _accuracy(report: Report) -> str:
+    rows = []
+    for stage in report.accuracy:
+        exact = "" if stage.score.exact_match is None else f" (exact match {stage.score.exact_match:.2f})"
+        value = _points(stage.score.value, stage.score.standard_error) + exact
+        rows.append((stage.stage, value, f"{stage.drop:+.2f}", str(stage.score.n)))
+    return _table(("stage", f"{report.accuracy[0].score.metric}, standard error", "drop", "n"), rows)
+
+
+def _parity(report: Report) -> str:
+    rows = [
+        (
+            row.candidate,
+            row.reference,
+            f"{row.max_abs:.2e}",
+            f"{row.mean_abs:.2e}",
+            f"{100 * row.argmax_agreement:.2f} %",
+            "" if row.limit is None else "equal" if row.limit == 0 else f"{row.limit:g}",
+            "" if row.limit is None else "yes" if row.passed else "**no**",
+        )
+        for row in report.parity
+    ]
+    return _table(("file", "against", "max-abs", "mean-abs", "same argmax", "limit", "holds"), rows)
+
+
+def _latency(report: Report) -> str:
+    lengths = sorted({row.seq_len for row in report.latency})
+    times = {(row.file, row.seq_len): f"{row.median_ms:.3f}" for row in report.latency}
+    names = list(dict.fromkeys(row.file for row in report.latency))
+    rows = [(name, *(times.get((name, length), "") for length in lengths)) for name in names]
+    return _table(("ms for one row", *(f"{length} tokens" for length in lengths)), rows)
+
+
+def _inside(report: Report) -> str:
+    rows = [(file.name, _counts(file.ops), _counts(file.dtypes), file.min_runtime or "") for file in report.model_files()]
+    return _table(("file", "ops", "tensors", "oldest runtime"), rows)
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _points(value: float, error: float) -> str:
+    return f"{value:.2f} % ± {error:.2f}"
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _plain(value: object) -> str:
+    return "not asked for" if value is None else str(value)
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    return "\n".join([line(header), line(["---"] * len(header)), *(line(row) for row in rows)])

@@ -1,0 +1,96 @@
+"""Cleaning of ONNX graphs: short names, no shape notes, no doc strings, nothing unused. The counterpart of `compact`.
+
+Values and operators stay as they are; the inputs and outputs keep their names or get the ones asked for.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import onnx
+
+# What tf2onnx adds beside the operators' own domain and nothing here uses.
+_STANDARD_DOMAINS = ("", "ai.onnx")
+
+
+def clean(model: onnx.ModelProto, *, names: Mapping[str, str] | None = None) -> None:
+    """Renames, strips and shares in place; `names` maps present names of inputs and outputs to new ones."""
+    graph = model.graph
+    _share_initializers(graph)
+    _drop_unused(graph)
+    outer = {value.name: value.name for value in (*graph.input, *graph.output)} | dict(names or {})
+    _rename(graph, outer)
+    del graph.value_info[:]
+    del model.metadata_props[:]
+    model.doc_string = graph.doc_string = ""
+    graph.name = "model"
+    model.producer_name, model.producer_version, model.domain = "export-mobile", "", ""
+    for node in graph.node:
+        node.doc_string = ""
+        node.name = ""
+    for value in (*graph.input, *graph.output, *graph.initializer):
+        value.doc_string = ""
+    used = {node.domain for node in graph.node}
+    kept = [entry for entry in model.opset_import if entry.domain in _STANDARD_DOMAINS or entry.domain in used]
+    del model.opset_import[:]
+    model.opset_import.extend(kept)
+
+
+def short_names() -> Iterator[str]:
+    """a, b, ... z, aa, ab, ..."""
+    number = 0
+    while True:
+        name, rest = "", number
+        while rest >= 0:
+            name = chr(ord("a") + rest % 26) + name
+            rest = rest // 26 - 1
+        yield name
+        number += 1
+
+
+def _rename(graph: onnx.GraphProto, outer: Mapping[str, str]) -> None:
+    taken = set(outer.values())
+    fresh = (name for name in short_names() if name not in taken)
+    table = dict(outer) | {"": ""}
+
+    def renamed(name: str) -> str:
+        if name not in table:
+            table[name] = next(fresh)
+        return table[name]
+
+    for value in (*graph.input, *graph.output):
+        value.name = renamed(value.name)
+    for initializer in graph.initializer:
+        initializer.name = renamed(initializer.name)
+    for node in graph.node:
+        if any(attribute.type == onnx.AttributeProto.GRAPH for attribute in node.attribute):
+            raise ValueError(f"Graphs inside of operators are not supported. Received: {node.op_type}.")
+        node.input[:] = [renamed(name) for name in node.input]
+        node.output[:] = [renamed(name) for name in node.output]
+
+
+def _share_initializers(graph: onnx.GraphProto) -> None:
+    first: dict[bytes, str] = {}
+    table: dict[str, str] = {}
+    for initializer in graph.initializer:
+        key = onnx.TensorProto()
+        key.CopyFrom(initializer)
+        key.name = ""
+        table[initializer.name] = first.setdefault(key.SerializeToString(deterministic=True), initializer.name)
+    for node in graph.node:
+        node.input[:] = [table.get(name, name) for name in node.input]
+
+
+def _drop_unused(graph: onnx.GraphProto) -> None:
+    """Operators that reach no output, and initializers that no operator reads."""
+    needed = {value.name for value in graph.output}
+    kept = []
+    for node in reversed(graph.node):
+        if needed.intersection(node.output):
+            needed.update(node.input)
+            kept.append(node)
+    nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in reversed(kept)]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    initializers = [item for item in graph.initializer if item.name in needed]
+    copies = [onnx.TensorProto.FromString(item.SerializeToString()) for item in initializers]
+    del graph.initializer[:]
+    graph.initializer.extend(copies)

@@ -1,0 +1,1 @@
+"""Rewrites of a .tflite object tree. Each module says what it requires and what it ensures."""

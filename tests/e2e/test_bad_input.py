@@ -1,0 +1,259 @@
+"""Bad input: one line on stderr, exit code 2, nothing written. And Ctrl-C and a full disk at any moment."""
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import command, environment
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def everything_under(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@pytest.fixture
+def refused(run, tmp_path):
+    """Runs the command in a fresh folder and asserts the four claims; `words` must be in the line."""
+
+    def check(*arguments: object, words: list[str], cwd: Path | None = None) -> None:
+        folder = cwd or tmp_path / "fresh"
+        folder.mkdir(exist_ok=True)
+        before = everything_under(folder)
+        done = run(*arguments, "--json", cwd=folder)
+        assert done.returncode == 2, done.stderr
+        assert "Traceback" not in done.stderr
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert done.stdout == ""
+        assert everything_under(folder) == before
+        for word in words:
+            assert word in done.stderr
+
+    return check
+
+
+def test_unknown_model_suggests_the_nearest(refused):
+    refused("--model", "pradoo", words=["Unknown model", "Did you mean prado?"])
+
+
+def test_unknown_recipe_suggests_the_nearest(refused):
+    refused("--quantize", "int8-dynamik", words=["Unknown recipe", "Did you mean int8-dynamic?"])
+
+
+@pytest.mark.parametrize("length", ["0", "-1", "1000000000"])
+def test_max_seq_len_zero_or_huge(refused, length):
+    refused("--max-seq-len", length, words=["--max-seq-len", f"Received: {length}"])
+
+
+def test_missing_eval_file(refused, tiny_checkpoint):
+    refused("--checkpoint", tiny_checkpoint, "--eval-data", "none.tsv", words=["--eval-data", "none.tsv", "no such file"])
+
+
+def test_missing_checkpoint(refused):
+    refused("--checkpoint", "nowhere", words=["nowhere", "no such folder"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.tsv", b"", ["empty file"]),
+        ("header.tsv", b"text\tlabel\n", ["rows under its header"]),
+        ("one.tsv", b"text\tlabel\nhello\tgreet\nhi\tgreet\n", ["at least 2 different labels", "greet"]),
+        ("columns.csv", b"phrase,kind\nhello,greet\n", ["text", "phrase, kind", "--text-column"]),
+        ("utf8.tsv", b"text\tlabel\nhello\tgreet\nb\xff\xfe\tplay\n", ["UTF-8", "row 3"]),
+        ("unknown.tsv", b"text\tlabel\nhello\tgreet\nhi\tdance\n", ["row 3", "'dance'", "book, greet, play"]),
+        ("ragged.tsv", b"text\tlabel\nhello\tgreet\tmore\n", ["row 2", "2 columns"]),
+        ("broken.jsonl", b'{"text": "hello", "label": "greet"}\n{"text": \n', ["row 2", "JSON"]),
+        ("text.doc", b"text\tlabel\n", [".tsv, .csv or .jsonl"]),
+        ("cut.tsv.gz", b"\x1f\x8b\x08\x00garbage", ["gzip"]),
+    ],
+)
+def test_a_data_file_that_cannot_be_used(refused, tiny_checkpoint, tmp_path, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    refused("--checkpoint", tiny_checkpoint, "--eval-data", tmp_path / name, words=[name, *words])
+
+
+def test_a_column_that_does_not_exist_lists_those_that_do(refused, tiny_checkpoint, table):
+    refused(
+        "--checkpoint", tiny_checkpoint, "--eval-data", table, "--text-column", "body", words=["'body'", "text, label"]
+    )
+
+
+def test_static_int8_without_calibration_data_is_refused(refused, tiny_checkpoint):
+    refused("--checkpoint", tiny_checkpoint, words=["--calibration-data", "--eval-data"])
+
+
+def test_training_labels_in_dev_that_train_lacks(refused, tmp_path):
+    (tmp_path / "train.tsv").write_text("text\tlabel\nhello\tgreet\nplay it\tplay\n")
+    (tmp_path / "dev.tsv").write_text("text\tlabel\nhello\tgreet\nrain\tweather\n")
+    refused(
+        "train", "--train", tmp_path / "train.tsv", "--dev", tmp_path / "dev.tsv", "--output", "out", words=["weather"]
+    )
+
+
+def test_training_with_one_label_only(refused, tmp_path):
+    (tmp_path / "one.tsv").write_text("text\tlabel\nhello\tgreet\nhi\tgreet\n")
+    refused("train", "--train", tmp_path / "one.tsv", "--dev", tmp_path / "one.tsv", "--output", "out", words=["label"])
+
+
+def test_an_output_folder_that_exists(refused, tmp_path):
+    folder = tmp_path / "fresh"
+    (folder / "out").mkdir(parents=True)
+    (folder / "out" / "mine.txt").write_text("mine")
+    refused("--model", "prado", "--output", "out", words=["exists", "--force"])
+    refused("--model", "prado", "--output", "out", "--force", words=["only folders that an export wrote"])
+
+
+@pytest.mark.parametrize("place", ["file/out", "/proc/nowhere/out"])
+def test_an_output_folder_that_cannot_be_written(refused, tiny_checkpoint, tmp_path, place):
+    (tmp_path / "fresh").mkdir()
+    (tmp_path / "fresh" / "file").write_text("")
+    refused("--checkpoint", tiny_checkpoint, "--quantize", "float32", "--output", place, words=["cannot be written", "--output"])
+
+
+def damaged(source: Path, target: Path, kind: str) -> Path:
+    from safetensors.numpy import load_file, save_file
+
+    shutil.copytree(source, target)
+    weights, config = target / "model.safetensors", target / "config.json"
+    document = json.loads(config.read_text())
+    if kind == "truncated":
+        weights.write_bytes(weights.read_bytes()[:-100])
+    elif kind == "empty":
+        weights.write_bytes(b"")
+    elif kind == "no weights":
+        weights.unlink()
+    elif kind == "wrong shape":
+        tensors = load_file(weights)
+        name = next(name for name in tensors if "kernel" in name)
+        save_file({**tensors, name: np.zeros((1, 2, 3, 5), np.float32)}, weights)
+    elif kind == "extra tensor":
+        save_file({**load_file(weights), "surplus": np.zeros(3, np.float32)}, weights)
+    elif kind == "not a number":
+        tensors = load_file(weights)
+        name = next(name for name in tensors if "kernel" in name)
+        save_file({**tensors, name: np.full_like(tensors[name], np.nan)}, weights)
+    elif kind == "wrong key":
+        document["config"]["embeding_size"] = 8
+        config.write_text(json.dumps(document))
+    elif kind == "wrong value":
+        document["config"]["max_seq_len"] = "twelve"
+        config.write_text(json.dumps(document))
+    elif kind == "wrong model":
+        document["model"] = "bert"
+        config.write_text(json.dumps(document))
+    elif kind == "not JSON":
+        config.write_text("{")
+    elif kind == "labels":
+        (target / "labels.txt").write_text("book\n")
+    return target
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("truncated", ["model.safetensors", "damaged"]),
+        ("empty", ["model.safetensors", "damaged"]),
+        ("no weights", ["lacks model.safetensors"]),
+        ("wrong shape", ["must have shape", "(1, 2, 3, 5)"]),
+        ("extra tensor", ["surplus"]),
+        ("not a number", ["finite"]),
+        ("wrong key", ["config.json", "embeding_size"]),
+        ("wrong value", ["config.json"]),
+        ("wrong model", ["Unknown model", "bert"]),
+        ("not JSON", ["config.json", "JSON"]),
+        ("labels", ["labels.txt", "3 labels"]),
+    ],
+)
+def test_a_damaged_checkpoint(refused, tiny_checkpoint, tmp_path, kind, words):
+    folder = damaged(tiny_checkpoint, tmp_path / "damaged", kind)
+    refused("--checkpoint", folder, "--quantize", "float32", "--target", "onnx", words=words)
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, kilobytes: int):
+    """A real file system of that size, where we may mount one."""
+    folder.mkdir()
+    mount = shutil.which("mount")
+    done = mount and subprocess.run(
+        [mount, "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if not done or done.returncode:
+        pytest.skip("mounting a small disk needs root")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk(refused, tiny_checkpoint, tmp_path):
+    with small_disk(tmp_path / "disk", 8) as disk:
+        refused(
+            "--checkpoint", tiny_checkpoint, "--quantize", "float32", "--output", disk / "out",
+            words=["No space left on device", "Nothing was written"],
+        )
+        assert everything_under(disk) == []
+
+
+def test_a_file_size_limit(run, tiny_checkpoint, tmp_path):
+    """As a full disk, and needs no root: the files may be 2 KB at most."""
+    done = run(
+        "--checkpoint", tiny_checkpoint, "--quantize", "float32", "--target", "onnx", "--output", "out", "--json",
+        cwd=tmp_path,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)),
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines() == ["export-mobile: File too large. Nothing was written."]
+    assert everything_under(tmp_path) == []
+
+
+# Import, reading, TensorFlow's import, conversion, verification: each of them is cut somewhere.
+@pytest.mark.parametrize("seconds", [0.15, 1.0, 2.5, 4.0, 6.0, 8.0])
+def test_ctrl_c_at_any_moment_leaves_nothing(tiny_checkpoint, table, tmp_path, seconds):
+    process = subprocess.Popen(
+        command("--checkpoint", tiny_checkpoint, "--eval-data", table, "--output", "deep/out", "--json"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    if process.returncode == 0:  # it was faster: then all of it is there
+        assert (tmp_path / "deep" / "out" / "report.json").is_file()
+        return
+    assert process.returncode == 130, stderr
+    assert stdout == ""
+    assert "Traceback" not in stderr
+    assert len(stderr.splitlines()) == 1
+    assert "interrupted" in stderr
+    assert everything_under(tmp_path) == []
+
+
+def test_a_reader_that_goes_away_does_not_break_the_export(tiny_checkpoint, tmp_path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        command("--checkpoint", tiny_checkpoint, "--quantize", "float32", "--target", "onnx", "--output", "out"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "out" / "report.json").is_file()

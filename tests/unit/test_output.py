@@ -1,0 +1,145 @@
+"""The output folder appears complete or not at all."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from exporters.output import OutputFolder, check_free, discard_all
+from models_tf.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+
+
+def everything_under(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_nothing_has_the_name_before_commit_and_all_of_it_after(tmp_path):
+    target = tmp_path / "a" / "b" / "out"
+    with OutputFolder(target) as folder:
+        folder.write("x.txt", "hello")
+        folder.write("y.bin", b"\x00\x01")
+        folder.scratch_write("float.bin", b"not for the user")
+        assert not target.exists()
+        folder.commit()
+    assert everything_under(target) == ["x.txt", "y.bin"]
+    assert (target / "y.bin").read_bytes() == b"\x00\x01"
+    assert everything_under(tmp_path) == ["a", "a/b", "a/b/out", "a/b/out/x.txt", "a/b/out/y.bin"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, OSError])
+def test_an_error_leaves_nothing_not_even_parent_folders(tmp_path, error):
+    with pytest.raises(error), OutputFolder(tmp_path / "a" / "out") as folder:
+        folder.write("x.txt", "hello")
+        raise error
+    assert everything_under(tmp_path) == []
+
+
+def test_a_run_without_commit_leaves_nothing(tmp_path):
+    with OutputFolder(tmp_path / "out") as folder:
+        folder.write("x.txt", "hello")
+    assert everything_under(tmp_path) == []
+
+
+def test_a_folder_that_exists_is_refused_without_force(tmp_path):
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InputError, match="exists.*--force"), OutputFolder(tmp_path / "out"):
+        pass
+
+
+def test_force_replaces_an_export_only_when_the_new_one_is_complete(tmp_path):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "report.json").write_text("old")
+    with pytest.raises(RuntimeError), OutputFolder(target, force=True) as folder:
+        folder.write("report.json", "half")
+        raise RuntimeError
+    assert (target / "report.json").read_text() == "old"
+    with OutputFolder(target, force=True) as folder:
+        folder.write("report.json", "new")
+        folder.commit()
+    assert (target / "report.json").read_text() == "new"
+    assert everything_under(tmp_path) == ["out", "out/report.json"]
+
+
+def test_force_does_not_delete_folders_that_are_not_exports(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="only folders that an export wrote"):
+        check_free(tmp_path, force=True)
+
+
+def test_force_refuses_a_file_and_a_link(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path)
+    for name in ("file", "link"):
+        with pytest.raises(InputError, match="must be a folder"):
+            check_free(tmp_path / name, force=True)
+
+
+def test_a_place_that_cannot_be_written_is_bad_input(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"), OutputFolder(tmp_path / "file" / "out"):
+        pass
+    assert everything_under(tmp_path) == ["file"]
+
+
+def test_a_rename_that_fails_brings_the_old_folder_back(tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "report.json").write_text("old")
+    rename = os.rename
+
+    def fail_for_new(source, destination):
+        if ".partial-" in str(source):
+            raise OSError(28, "No space left on device")
+        rename(source, destination)
+
+    with pytest.raises(OSError, match="No space"), OutputFolder(target, force=True) as folder:
+        folder.write("report.json", "new")
+        monkeypatch.setattr(os, "rename", fail_for_new)
+        folder.commit()
+    assert (target / "report.json").read_text() == "old"
+    assert everything_under(tmp_path) == ["out", "out/report.json"]
+
+
+def test_discard_all_removes_folders_in_work(tmp_path):
+    folder = OutputFolder(tmp_path / "a" / "out").__enter__()
+    folder.write("x.txt", "hello")
+    assert discard_all()
+    assert everything_under(tmp_path) == []
+
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+from exporters import interrupt
+from exporters.output import OutputFolder
+interrupt.install("export-mobile")
+with OutputFolder(Path(sys.argv[1])) as folder:
+    folder.write("x.txt", "half")
+    print("ready", flush=True)
+    time.sleep(30)
+"""
+
+
+@pytest.mark.parametrize(("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")])
+def test_a_signal_in_the_middle_leaves_nothing_and_says_one_line(tmp_path, number, code, word):
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "a" / "out")],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.1)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == code
+    assert stderr.strip() == f"export-mobile: {word}. Nothing was written."
+    assert everything_under(tmp_path) == []

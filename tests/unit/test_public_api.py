@@ -1,0 +1,43 @@
+"""The public names of the package, and that asking for them is all that loads them."""
+
+import dataclasses
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import exporters
+from exporters import ExportRequest, Report, export
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_package_offers_exactly_these_names():
+    assert sorted(exporters.__all__) == ["ExportRequest", "Report", "export"]
+    assert dir(exporters) == sorted(exporters.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error_that_lists_the_names():
+    with pytest.raises(AttributeError, match="ExportRequest"):
+        exporters.nonsense  # noqa: B018
+
+
+def test_export_takes_a_request_and_returns_a_report():
+    signature = inspect.signature(export)
+    assert next(iter(signature.parameters)) == "request"
+    assert signature.return_annotation is Report
+
+
+def test_request_and_report_are_frozen_and_keyword_only():
+    for kind in (ExportRequest, Report):
+        assert dataclasses.is_dataclass(kind)
+        assert all(field.kw_only for field in dataclasses.fields(kind))
+        assert kind.__dataclass_params__.frozen
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, exporters; from exporters import ExportRequest; ExportRequest(); print([m for m in ('tensorflow', 'numpy', 'onnx') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

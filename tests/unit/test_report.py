@@ -1,0 +1,130 @@
+"""The report: exit codes by weight, JSON that any parser takes, Markdown with all sections."""
+
+import dataclasses
+import json
+
+import pytest
+
+from exporters.errors import AccuracyError, ParityError, SizeError
+from exporters.evaluate import Score
+from exporters.gate import judge
+from exporters.parity import Parity
+from exporters.report import Failure, FileRecord, Latency, Report, StageScore
+
+GOOD = Parity(candidate="f.tflite", reference="Keras", rows=4, max_abs=1e-6, mean_abs=1e-7, argmax_agreement=1.0, limit=1e-4)
+BAD = dataclasses.replace(GOOD, max_abs=float("inf"), mean_abs=float("inf"))
+FILE = FileRecord(
+    name="text_int8.tflite",
+    size_bytes=1000,
+    sha256="0" * 64,
+    target="tflite",
+    graph="text",
+    weight_bytes=900,
+    overhead_bytes=100,
+    ops={"CONV_2D": 3, "MEAN": 1},
+    dtypes={"int8": 9},
+)
+LABELS = FileRecord(name="labels.txt", size_bytes=5000, sha256="1" * 64)
+SCORE = Score(metric="accuracy", value=97.5, n=40, standard_error=2.47)
+
+
+def make(**changes) -> Report:
+    values = {
+        "model": {"name": "prado", "task": "snips", "num_labels": 7, "parameters": 123456, "max_seq_len": 64, "feature_size": 512, "features": "mixed"},
+        "quantize": "int8",
+        "target": ("tflite",),
+        "output": "out",
+        "command": "export-mobile --model prado",
+        "seed": 0,
+        "data": {"eval_source": "eval.tsv", "eval_rows": 40, "calibration_source": "calibration.tsv", "calibration_rows": 9},
+        "files": (FILE, LABELS),
+        "accuracy": (
+            StageScore(stage="Keras", score=SCORE, drop=0.0),
+            StageScore(stage="text_int8.tflite on LiteRT", score=dataclasses.replace(SCORE, value=95.0), drop=2.5),
+        ),
+        "parity": (GOOD,),
+        "latency": (Latency(file=FILE.name, seq_len=32, median_ms=0.25, runs=20),),
+        "latency_cpu": "some CPU",
+        "gates": {"max_drop": None, "max_size_bytes": 204800},
+        "failures": (),
+        "notes": ("a note",),
+        "versions": {"numpy": "1.26"},
+        "seconds": {"convert": 4.2},
+    }
+    return Report(**(values | changes))
+
+
+def test_a_report_without_failures_passes_with_exit_code_0():
+    report = make()
+    assert report.passed
+    assert report.exit_code == 0
+    report.raise_for_failures()
+
+
+@pytest.mark.parametrize(
+    ("gates", "code", "error"),
+    [
+        (["size"], 4, SizeError),
+        (["size", "accuracy"], 3, AccuracyError),
+        (["accuracy", "size", "scheme", "parity"], 5, ParityError),
+    ],
+)
+def test_the_exit_code_is_that_of_the_most_fundamental_failure(gates, code, error):
+    report = make(failures=tuple(Failure(gate=gate, message=f"{gate} is bad") for gate in gates))
+    assert report.exit_code == code
+    with pytest.raises(error) as caught:
+        report.raise_for_failures()
+    for gate in gates:
+        assert f"{gate} is bad" in str(caught.value)
+
+
+def test_json_holds_all_fields_and_no_infinity():
+    values = json.loads(make(parity=(BAD,)).to_json(), parse_constant=pytest.fail)
+    assert values["passed"] is True
+    assert values["parity"][0]["max_abs"] is None
+    assert values["parity"][0]["passed"] is False
+    assert values["files"][0]["overhead_bytes"] == 100
+    assert values["accuracy"][1]["score"]["n"] == 40
+    for field in dataclasses.fields(Report):
+        assert field.name in values
+
+
+def test_markdown_has_every_section_and_escapes_pipes():
+    text = make(notes=("a | b",), model=make().model | {"features": "a|b"}).to_markdown()
+    for section in ("Files", "Accuracy", "Parity", "Latency", "Inside the files", "Gates", "Versions", "Time", "Notes"):
+        assert f"## {section}" in text
+    assert "a\\|b" in text
+    assert "does not predict a phone" in text
+    assert "97.50 % ± 2.47" in text
+
+
+def test_summary_names_files_sizes_accuracy_verdict_and_folder():
+    text = make(failures=(Failure(gate="size", message="too big"),)).summary()
+    assert "text_int8.tflite" in text
+    assert "1,000 bytes" in text
+    assert "(-2.50)" in text
+    assert "FAILED (size): out" in text
+
+
+def test_the_gate_collects_all_failures():
+    failures = judge(
+        parities=[BAD, GOOD, BAD],
+        scheme_problems=["float tensor x"],
+        scores=make().accuracy,
+        files=(FILE, LABELS),
+        max_drop=0.5,
+        max_size_bytes=999,
+    )
+    assert [failure.gate for failure in failures] == ["parity", "parity", "scheme", "accuracy", "size"]
+    assert "Received: 2.50" in failures[3].message
+    assert "Received: 1000" in failures[4].message
+
+
+def test_limits_that_are_just_met_pass():
+    assert not judge(
+        parities=[GOOD], scheme_problems=[], scores=make().accuracy, files=(FILE,), max_drop=2.5, max_size_bytes=1000
+    )
+
+
+def test_accuracy_and_size_are_judged_only_when_asked_for():
+    assert not judge(parities=[GOOD], scheme_problems=[], scores=make().accuracy, files=(FILE,), max_drop=None, max_size_bytes=None)

@@ -1,0 +1,65 @@
+"""The request refuses what cannot work, before any work, in one line with expected, received and remedy."""
+
+from pathlib import Path
+
+import pytest
+
+from exporters.request import MAX_SEQ_LEN, ExportRequest, parse_size, parse_targets
+from models_tf.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"model": "pardo"}, ["Unknown model", "Received: pardo", "prado"]),
+        ({"quantize": "int9"}, ["Unknown recipe", "Received: int9", "Did you mean int8"]),
+        ({"task": "snipz"}, ["Unknown task", "snips"]),
+        ({"target": ("tflit",)}, ["Unknown target", "tflite"]),
+        ({"target": ()}, ["Unknown target"]),
+        ({"max_seq_len": 0}, ["--max-seq-len", "Received: 0"]),
+        ({"max_seq_len": -3}, ["--max-seq-len", "Received: -3"]),
+        ({"max_seq_len": 10**9}, ["--max-seq-len", str(MAX_SEQ_LEN)]),
+        ({"seed": -1}, ["--seed"]),
+        ({"max_drop": -0.5}, ["--max-drop"]),
+        ({"max_drop": float("nan")}, ["--max-drop"]),
+        ({"max_size_bytes": 0}, ["--max-size"]),
+        ({"eval_data": "missing.tsv"}, ["--eval-data", "missing.tsv"]),
+        ({"calibration_data": "missing.tsv"}, ["--calibration-data", "missing.tsv"]),
+        ({"checkpoint": "folder", "task": "snips"}, ["--task", "--checkpoint"]),
+        ({"model": "sgnn"}, ["--checkpoint"]),
+    ],
+)
+def test_bad_values_are_refused_in_one_line(fields, words):
+    with pytest.raises(InputError) as caught:
+        ExportRequest(**fields)
+    assert "\n" not in str(caught.value)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_the_default_is_the_bundled_prado_in_int8_for_both_targets():
+    request = ExportRequest()
+    assert (request.quantize, request.target) == ("int8", ("tflite", "onnx"))
+    assert request.checkpoint_folder.name == "snips"
+    assert request.output_folder == Path("export-mobile-out/prado-snips-int8")
+
+
+def test_a_checkpoint_names_the_default_output_folder(tmp_path):
+    request = ExportRequest(checkpoint=tmp_path / "mine", quantize="fp16")
+    assert request.output_folder == Path("export-mobile-out/mine-fp16")
+
+
+def test_targets_keep_one_order_and_drop_repetition():
+    assert ExportRequest(target="onnx,tflite,onnx").target == ("tflite", "onnx")
+    assert parse_targets(" onnx , ") == ("onnx",)
+
+
+@pytest.mark.parametrize(("text", "size"), [("200KB", 204800), ("204800", 204800), ("1.5 MB", 1572864), ("7b", 7), ("1k", 1024)])
+def test_sizes_have_units_of_1024(text, size):
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "KB", "-1KB", "12 parsecs", "1e3", "200KBs"])
+def test_sizes_that_are_not_sizes_are_refused(text):
+    with pytest.raises(InputError, match="--max-size"):
+        parse_size(text)
