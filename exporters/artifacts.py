@@ -40,10 +40,12 @@ class Artifact:
 
 @dataclass(frozen=True, kw_only=True)
 class FloatModels:
-    """What the converters made; every recipe starts from these. A target that is not asked for is None."""
+    """What the converters made; every recipe starts from these. A target that is not asked for is None.
 
-    tflite: bytes | None
-    tflite_batch: bytes | None
+    `tflite` is the model for one row and the one for `BATCH` rows; `onnx` takes any number.
+    """
+
+    tflite: tuple[bytes, bytes] | None
     onnx: Any
 
 
@@ -59,10 +61,7 @@ def convert(model: Any, targets: tuple[str, ...]) -> FloatModels:
         from exporters.to_onnx import to_onnx
 
         onnx = to_onnx(one)
-    tflite = "tflite" in targets
-    return FloatModels(
-        tflite=to_tflite(one) if tflite else None, tflite_batch=to_tflite(traced(BATCH)) if tflite else None, onnx=onnx
-    )
+    return FloatModels(tflite=(to_tflite(one), to_tflite(traced(BATCH))) if "tflite" in targets else None, onnx=onnx)
 
 
 def build(
@@ -71,14 +70,18 @@ def build(
     """Features-in and text-in of each target. `calibration` gives the rows of features, for static recipes."""
     files: list[tuple[str, str, bytes]] = []
     if floats.tflite is not None:
-        files += [("tflite", graph, content) for graph, content in _tflite(floats, recipe, projection, calibration)]
+        for graph, content in _tflite(*floats.tflite, recipe, projection, calibration):
+            files.append(("tflite", graph, content))
     if floats.onnx is not None:
-        files += [("onnx", graph, content) for graph, content in _onnx(floats, recipe, projection, calibration)]
-    return [Artifact(target=target, graph=graph, recipe=recipe.name, content=content) for target, graph, content in files]
+        for graph, content in _onnx(floats.onnx, recipe, projection, calibration):
+            files.append(("onnx", graph, content))
+    return [
+        Artifact(target=target, graph=graph, recipe=recipe.name, content=content) for target, graph, content in files
+    ]
 
 
 def _tflite(
-    floats: FloatModels, recipe: Recipe, projection: ProjectionConfig, calibration: Calibration | None
+    float_one: bytes, float_batch: bytes, recipe: Recipe, projection: ProjectionConfig, calibration: Calibration | None
 ) -> Iterator[tuple[str, bytes]]:
     from quantize.calibration import calibrate
     from quantize.flatbuffer import read_model, write_model
@@ -88,10 +91,10 @@ def _tflite(
     from quantize.tflite_static import quantize_static
     from quantize.tflite_weights import to_float16, to_int8_dynamic
 
-    ranges = calibrate(floats.tflite, _rows(calibration)) if recipe.needs_calibration else None
+    ranges = calibrate(float_one, _rows(calibration)) if recipe.needs_calibration else None
 
     def quantized(content: bytes) -> Any:
-        if recipe.activations == "static-int8":
+        if ranges is not None:
             content = quantize_static(content, ranges)
         elif recipe.activations == "dynamic-int8":
             content = to_int8_dynamic(content)
@@ -101,8 +104,8 @@ def _tflite(
         compact(model)
         return model
 
-    one = quantized(floats.tflite)
-    yield FEATURES, write_model(merge_signatures({SIGNATURE: one, BATCH_SIGNATURE: quantized(floats.tflite_batch)}))
+    one = quantized(float_one)
+    yield FEATURES, write_model(merge_signatures({SIGNATURE: one, BATCH_SIGNATURE: quantized(float_batch)}))
     text = copy.deepcopy(one)
     prepend_projection(text, projection.to_text())
     compact(text)
@@ -110,14 +113,13 @@ def _tflite(
 
 
 def _onnx(
-    floats: FloatModels, recipe: Recipe, projection: ProjectionConfig, calibration: Calibration | None
+    model: Any, recipe: Recipe, projection: ProjectionConfig, calibration: Calibration | None
 ) -> Iterator[tuple[str, bytes]]:
     from quantize.onnx_calibration import calibrate_onnx
     from quantize.onnx_static import quantize_static_onnx
     from quantize.onnx_weights import to_float16_onnx, to_int8_dynamic_onnx
     from quantize.passes.prepend_projection_onnx import prepend_projection_onnx
 
-    model = floats.onnx
     if recipe.activations == "static-int8":
         model = quantize_static_onnx(model, calibrate_onnx(model, _rows(calibration)))
     elif recipe.activations == "dynamic-int8":

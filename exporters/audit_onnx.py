@@ -53,10 +53,13 @@ def audit_onnx(content: bytes) -> Audit:
         dtypes=_dtypes(model),
         min_runtime=_min_runtime(model),
         findings={
-            "float32": tuple(_check_float32(graph)),
-            "fp16": tuple(_check_fp16(graph)),
-            "int8-dynamic": tuple(_check_dynamic(graph)),
-            "int8": tuple(_check_int8(graph)),
+            name: tuple(dict.fromkeys(check(graph)))
+            for name, check in {
+                "float32": _check_float32,
+                "fp16": _check_fp16,
+                "int8-dynamic": _check_dynamic,
+                "int8": _check_int8,
+            }.items()
         },
     )
 
@@ -76,31 +79,29 @@ def _min_runtime(model: Any) -> str:
 
 
 def _check_int8(graph: _Graph) -> Iterator[str]:
-    found = False
-    for node in graph.nodes:
-        if node.op_type in INTEGER_OPS:
-            yield f"{node.op_type} takes its scales while running: that is int8-dynamic"
-        if node.op_type == "ReduceSum":
-            yield "ReduceSum was quantized: use ReduceMean"
-        if node.op_type not in COMPUTE_OPS:
-            continue
-        found = True
-        for position, name in enumerate(node.input[:2]):
-            dequantize = graph.source(name, "DequantizeLinear")
-            if dequantize is None:
-                yield f"{node.op_type} computes in float"
-            elif dequantize.input[0] in graph.constants:
-                yield from _check_weights(graph, node, dequantize)
-            elif position == 1 and node.op_type != "MatMul":
-                yield f"weights of {node.op_type} are not constant"
-    if not found:
+    counts = Counter(node.op_type for node in graph.nodes)
+    for name in INTEGER_OPS:
+        if counts[name]:
+            yield f"{name} takes its scales while running: that is int8-dynamic"
+    if counts["ReduceSum"]:
+        yield "ReduceSum was quantized: use ReduceMean"
+    if not any(counts[name] for name in COMPUTE_OPS):
         yield "no operator with weights"
-    for name, kind in graph.inputs.items():
-        if kind == onnx.TensorProto.INT8:
-            yield from _check_input(graph, name)
     for node in graph.nodes:
-        if node.op_type == PROJECTION:
-            yield from _check_input(graph, node.output[0])
+        if node.op_type in COMPUTE_OPS:
+            yield from _check_compute(graph, node)
+    integers = [name for name, kind in graph.inputs.items() if kind == onnx.TensorProto.INT8]
+    for name in (*integers, *(node.output[0] for node in graph.nodes if node.op_type == PROJECTION)):
+        yield from _check_input(graph, name)
+
+
+def _check_compute(graph: _Graph, node: Any) -> Iterator[str]:
+    for name in node.input[:2]:
+        dequantize = graph.source(name, "DequantizeLinear")
+        if dequantize is None:
+            yield f"{node.op_type} computes in float"
+        elif dequantize.input[0] in graph.constants:
+            yield from _check_weights(graph, node, dequantize)
 
 
 def _check_weights(graph: _Graph, node: Any, dequantize: Any) -> Iterator[str]:

@@ -5,6 +5,7 @@ work starts, so that `--help` and usage errors answer at once. Leaves out what a
 """
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -94,7 +95,7 @@ def _export(arguments: list[str]) -> int:
     if options.version:
         return _version()
     wanted = _request(options)
-    output.check_free(Path(os.path.abspath(wanted.output_folder)), force=wanted.force)
+    output.check_free(output.absolute(wanted.output_folder), force=wanted.force)
     interrupt.install(PROGRAM)
     with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
         from exporters.progress import Progress
@@ -116,8 +117,7 @@ def _train(arguments: list[str]) -> int:
 
     parser = _Parser(prog=f"{PROGRAM} train", description="Train a model on your own rows.", allow_abbrev=False)
     cli.add_arguments(parser)
-    if "--debug" not in parser._option_string_actions:
-        parser.add_argument("--debug", action="store_true", help="show the trace of an error")
+    parser.add_argument("--debug", action="store_true", help="show the trace of an error")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     return cli.run(_parse(parser, arguments))
 
@@ -150,7 +150,12 @@ def _export_parser() -> _Parser:
     add("--model", metavar="NAME", help=f"{', '.join(registry.MODELS)} (default {request.DEFAULT_MODEL})")
     add("--task", metavar="NAME", help="which bundled model: " + ", ".join(registry.MODELS["prado"].tasks))
     add("--checkpoint", type=Path, metavar="DIR", help="a folder that `export-mobile train` wrote")
-    add("--quantize", default=request.DEFAULT_RECIPE, metavar="RECIPE", help=f"{', '.join(recipes.RECIPES)} (default int8)")
+    add(
+        "--quantize",
+        default=request.DEFAULT_RECIPE,
+        metavar="RECIPE",
+        help=f"{', '.join(recipes.RECIPES)} (default int8)",
+    )
     add("--target", default=",".join(request.TARGETS), metavar="LIST", help="tflite,onnx (default both)")
     add("--eval-data", type=Path, metavar="FILE", help="labelled rows (.tsv .csv .jsonl, or .gz of them) for accuracy")
     add("--calibration-data", type=Path, metavar="FILE", help="rows for int8 ranges (default: a part of --eval-data)")
@@ -171,8 +176,8 @@ def _export_parser() -> _Parser:
 def _parse(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        flags = tuple(parser._option_string_actions)
-        parser.error(f"Unknown argument. Received: {unknown[0]}.{registry.nearest(unknown[0], flags)}".rstrip(".?") )
+        flags = tuple(parser._option_string_actions)  # noqa: SLF001 - argparse has no public list of its flags
+        parser.error(f"Unknown argument. Received: {unknown[0]}.{registry.nearest(unknown[0], flags)}".rstrip(".?"))
     return options
 
 
@@ -212,10 +217,8 @@ def _fail(message: str, code: int, debug: bool) -> int:
 
         traceback.print_exc()
     line = " ".join(message.split())  # a library's message may have several lines
-    try:
+    with contextlib.suppress(BrokenPipeError, ValueError):
         print(f"{PROGRAM}: {line}", file=sys.stderr, flush=True)
-    except (BrokenPipeError, ValueError):
-        pass
     return code
 
 

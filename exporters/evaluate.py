@@ -25,7 +25,9 @@ class Score:
 def score(logits: np.ndarray, targets: np.ndarray, *, seed: int = 0) -> Score:
     """`targets` are label numbers [rows], or a boolean table [rows, labels] for several labels a row."""
     if len(logits) != len(targets) or not len(targets):
-        raise ValueError(f"Logits and targets must have the same rows, at least 1. Received: {len(logits)}, {len(targets)}.")
+        raise ValueError(
+            f"Logits and targets must have the same rows, at least 1. Received: {len(logits)}, {len(targets)}."
+        )
     return _accuracy(logits, targets) if targets.ndim == 1 else _micro_f1(logits, targets, seed)
 
 

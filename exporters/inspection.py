@@ -49,7 +49,10 @@ def projection_json(host: HostProjection, placed: Iterable[Placed]) -> str:
     """The text of projection.json for these files."""
     files = {artifact.name: _interface(artifact) for artifact, _ in placed}
     return projection_file(
-        host.config, files, project=lambda texts: host.project(texts)[0], lengths=lambda texts: host.project(texts)[1]
+        host.config,
+        files,
+        project=lambda texts: host.project(texts)[0],
+        lengths=lambda texts: host.project(texts)[1].tolist(),
     )
 
 

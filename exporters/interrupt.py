@@ -16,12 +16,13 @@ from exporters.errors import EXIT_INTERRUPTED
 def install(program: str) -> None:
     """Handle SIGINT and SIGTERM from now on."""
 
-    def leave(number: int, frame: FrameType | None) -> None:
+    def leave(number: int, _frame: FrameType | None) -> None:
         if not output.discard_all():
             return  # the output folder is being renamed: the run is complete in a moment
         word = "interrupted" if number == signal.SIGINT else "terminated"
         try:
-            os.write(_terminal(), f"\r{program}: {word}. Nothing was written.\n".encode())
+            clear = "\r\033[K" if os.isatty(_terminal()) else ""  # of the live line
+            os.write(_terminal(), f"{clear}{program}: {word}. Nothing was written.\n".encode())
         except OSError:
             pass
         os._exit(EXIT_INTERRUPTED if number == signal.SIGINT else 128 + number)

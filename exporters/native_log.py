@@ -7,7 +7,7 @@ nowhere; the command writes through copies of the real ones, so that `--json` is
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from exporters import interrupt
@@ -50,7 +50,5 @@ def quiet_native_output(*, enabled: bool) -> Iterator[tuple[TextIO, TextIO]]:
         for descriptor in saved:
             os.close(descriptor)
         for stream in (stdout, stderr):
-            try:
+            with suppress(BrokenPipeError):
                 stream.close()
-            except BrokenPipeError:
-                pass

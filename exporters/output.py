@@ -20,13 +20,13 @@ class OutputFolder:
     """`with OutputFolder(path) as out: out.write("a", b"..."); out.commit()`; without `commit` nothing stays."""
 
     def __init__(self, path: Path, *, force: bool = False) -> None:
-        self.path = Path(os.path.abspath(path))
+        self.path = absolute(path)
         self._force = force
         self._made_parents: list[Path] = []
         self._staging: Path | None = None
-        self._committing = False
+        self.committing = False
 
-    def __enter__(self) -> "OutputFolder":
+    def __enter__(self) -> "OutputFolder":  # noqa: PYI034 - typing.Self needs Python 3.11
         check_free(self.path, force=self._force)
         _pending.add(self)
         try:
@@ -40,7 +40,9 @@ class OutputFolder:
             ) from error
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.discard()
 
     @property
@@ -66,30 +68,30 @@ class OutputFolder:
     def commit(self) -> None:
         """Give the complete folder its name."""
         shutil.rmtree(self.staging / ".scratch", ignore_errors=True)
-        self._committing = True
+        self.committing = True
         old: Path | None = None
         try:
             if os.path.lexists(self.path):
                 check_free(self.path, force=self._force)  # somebody may have made it meanwhile
                 old = Path(tempfile.mkdtemp(prefix=f".{self.path.name[:80]}.old-", dir=self.path.parent)) / "old"
-                os.rename(self.path, old)
+                self.path.rename(old)
             try:
-                os.rename(self.staging, self.path)
+                self.staging.rename(self.path)
             except OSError:
                 if old is not None:
-                    os.rename(old, self.path)
+                    old.rename(self.path)
                 raise
             self._staging = None
             self._made_parents = []
         finally:
             if old is not None:
                 shutil.rmtree(old.parent, ignore_errors=True)
-            self._committing = False
+            self.committing = False
             self.discard()
 
     def discard(self) -> None:
         """Remove whatever is not committed; safe to call twice."""
-        if self._committing:  # two renames away from being complete
+        if self.committing:  # two renames away from being complete
             return
         if self._staging is not None:
             shutil.rmtree(self._staging, ignore_errors=True)
@@ -112,6 +114,11 @@ class OutputFolder:
             self._made_parents.append(folder)
 
 
+def absolute(path: Path) -> Path:
+    """Without `.` and `..`, and without following a link: a link is no folder to replace."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve follows links
+
+
 def check_free(path: Path, *, force: bool) -> None:
     """Refuse an output folder that exists, unless `force` and it is a folder that an export wrote or is empty."""
     if not os.path.lexists(path):
@@ -128,7 +135,7 @@ def check_free(path: Path, *, force: bool) -> None:
 
 def write_file(path: Path, content: bytes | str) -> None:
     """Write and flush to disk, so that a full disk is an error here and not later."""
-    with open(path, "wb") as file:
+    with path.open("wb") as file:
         file.write(content.encode() if isinstance(content, str) else content)
         file.flush()
         os.fsync(file.fileno())
@@ -136,7 +143,7 @@ def write_file(path: Path, content: bytes | str) -> None:
 
 def discard_all() -> bool:
     """For a signal handler: remove everything unfinished. False when a commit is under way and must end first."""
-    if any(folder._committing for folder in _pending):
+    if any(folder.committing for folder in _pending):
         return False
     for folder in list(_pending):
         folder.discard()

@@ -35,17 +35,28 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             projection = source.projection(origin)
             float_files = artifacts.build(floats, artifacts.FLOAT, projection.config)
             calibration = source.calibration(projection, data.calibration_texts)
-            files = float_files if recipe is artifacts.FLOAT else artifacts.build(floats, recipe, projection.config, calibration)
+            files = (
+                float_files
+                if recipe is artifacts.FLOAT
+                else artifacts.build(floats, recipe, projection.config, calibration)
+            )
         with progress.stage("write and inspect files"):
             placed = [(file, folder.write(file.name, file.content)) for file in files]
-            helpers = [(file, folder.scratch_write(file.name, file.content)) for file in float_files if file not in files]
+            helpers = [
+                (file, folder.scratch_write(file.name, file.content)) for file in float_files if file not in files
+            ]
             folder.write("labels.txt", "".join(label + "\n" for label in origin.labels))
             folder.write("projection.json", inspection.projection_json(projection, placed))
             records, problems = inspection.inspect(placed, recipe, others=("labels.txt", "projection.json"))
         with progress.stage(f"verify on {len(data.texts)} rows"):
             planned, probes = checks.plan(model, [*helpers, *placed])
             verified = verify(
-                planned, data.texts, data.targets, project=source.projector(projection), probes=probes, seed=request.seed
+                planned,
+                data.texts,
+                data.targets,
+                project=source.projector(projection),
+                probes=probes,
+                seed=request.seed,
             )
         with progress.stage("measure latency"):
             latency = bench.latencies(files, config=projection.config, text=data.texts[0].encode())

@@ -59,4 +59,6 @@ def projection_file(
 
 def _short_lists(text: str) -> str:
     """A list of numbers on one line: a row of 512 is no page of 512 lines."""
-    return re.sub(r"\[[-\d,.\s]+\]", lambda match: "[" + re.sub(r"\s+", "", match[0][1:-1]).replace(",", ", ") + "]", text)
+    return re.sub(
+        r"\[[-\d,.\s]+\]", lambda match: "[" + re.sub(r"\s+", "", match[0][1:-1]).replace(",", ", ") + "]", text
+    )

@@ -49,7 +49,9 @@ def summary(report: Report) -> str:
     scores = {stage.stage: stage for stage in report.accuracy}
     if report.accuracy:
         first = report.accuracy[0]
-        lines.append(f"{first.stage:<34} {first.score.metric} {_points(first.score.value, first.score.standard_error)}, n = {first.score.n}")
+        lines.append(
+            f"{first.stage:<34} {first.score.metric} {_points(first.score.value, first.score.standard_error)}, n = {first.score.n}"
+        )
     for file in report.model_files():
         stage = next((scores[name] for name in scores if name.startswith(file.name)), None)
         accuracy = f"{stage.score.value:6.2f} % ({0.0 - stage.drop:+.2f})" if stage else ""
@@ -68,7 +70,13 @@ def _verdict(report: Report) -> str:
 
 def _files(report: Report) -> str:
     rows = [
-        (file.name, f"{file.size_bytes:,}", _number(file.weight_bytes), _number(file.overhead_bytes), f"`{file.sha256[:16]}`")
+        (
+            file.name,
+            f"{file.size_bytes:,}",
+            _number(file.weight_bytes),
+            _number(file.overhead_bytes),
+            f"`{file.sha256[:16]}`",
+        )
         for file in report.files
     ]
     return _table(("file", "total", "weights", "overhead", "sha256"), rows)
@@ -108,7 +116,9 @@ def _latency(report: Report) -> str:
 
 
 def _inside(report: Report) -> str:
-    rows = [(file.name, _counts(file.ops), _counts(file.dtypes), file.min_runtime or "") for file in report.model_files()]
+    rows = [
+        (file.name, _counts(file.ops), _counts(file.dtypes), file.min_runtime or "") for file in report.model_files()
+    ]
     return _table(("file", "ops", "tensors", "oldest runtime"), rows)
 
 

@@ -59,7 +59,9 @@ class ExportRequest:
         if self.checkpoint is None:
             registry.get(self.model or DEFAULT_MODEL).bundled_folder(self.task)
         elif self.task is not None:
-            raise InputError(f"--task names a bundled model and --checkpoint a folder: give one. Received: {self.task}.")
+            raise InputError(
+                f"--task names a bundled model and --checkpoint a folder: give one. Received: {self.task}."
+            )
         if self.max_seq_len is not None and not 1 <= self.max_seq_len <= MAX_SEQ_LEN:
             raise InputError(f"--max-seq-len must be 1 to {MAX_SEQ_LEN}. Received: {self.max_seq_len}.")
         if not 0 <= self.seed < 1 << 63:

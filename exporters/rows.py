@@ -23,7 +23,24 @@ MAX_CALIBRATION_ROWS = 300
 # One text in five calibrates when one file serves both.
 _CALIBRATION_SHARE = 5
 _PROBE_ROWS = 64
-_PROBE_WORDS = ("play", "book", "a", "table", "for", "two", "in", "the", "What", "is", "weather", "NASA", "é", "42", "?", "日本")
+_PROBE_WORDS = (
+    "play",
+    "book",
+    "a",
+    "table",
+    "for",
+    "two",
+    "in",
+    "the",
+    "What",
+    "is",
+    "weather",
+    "NASA",
+    "é",
+    "42",
+    "?",
+    "日本",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +78,11 @@ def load(request: ExportRequest, *, labels: Sequence[str], multi_label: bool, ca
         )
     if evaluation is None and request.max_drop is not None:
         raise InputError("--max-drop needs rows to measure accuracy on: give --eval-data FILE.")
-    loaded = _without_eval(calibration, request) if evaluation is None else _with_eval(evaluation, labels, multi_label, request)
+    loaded = (
+        _without_eval(calibration, request)
+        if evaluation is None
+        else _with_eval(evaluation, labels, multi_label, request)
+    )
     if not calibrate:
         return dataclasses.replace(loaded, calibration_texts=[], calibration_source="not needed")
     if calibration is not None:
@@ -88,10 +109,19 @@ def _without_eval(calibration: Path | None, request: ExportRequest) -> Rows:
     note = "Accuracy is not measured: no --eval-data was given."
     if calibration is not None:
         texts = _sample([row.text for row in _read(calibration, request)], request.seed)
-        return Rows(texts=texts, targets=None, source=str(calibration), calibration_texts=[], calibration_source="", notes=(note,))
+        return Rows(
+            texts=texts,
+            targets=None,
+            source=str(calibration),
+            calibration_texts=[],
+            calibration_source="",
+            notes=(note,),
+        )
     generator = random.Random(request.seed)
     texts = [" ".join(generator.choices(_PROBE_WORDS, k=generator.randint(0, 12))) for _ in range(_PROBE_ROWS)]
-    return Rows(texts=texts, targets=None, source="generated", calibration_texts=[], calibration_source="", notes=(note,))
+    return Rows(
+        texts=texts, targets=None, source="generated", calibration_texts=[], calibration_source="", notes=(note,)
+    )
 
 
 def _split(rows: Rows, seed: int) -> Rows:
@@ -138,7 +168,9 @@ def _targets(rows: list[Row], path: Path, labels: Sequence[str], multi_label: bo
             if name not in number:
                 raise InputError(f"{path} row {row.line}: the model has no label {name!r}. It has {_shorten(labels)}.")
     if len({name for names in parts for name in names}) < 2 and len(labels) > 1:
-        raise InputError(f"{path} must have at least 2 different labels to measure accuracy. Received: {parts[0]} only.")
+        raise InputError(
+            f"{path} must have at least 2 different labels to measure accuracy. Received: {parts[0]} only."
+        )
     if not multi_label:
         return np.array([number[names[0]] for names in parts], np.int64)
     table = np.zeros((len(rows), len(labels)), bool)

@@ -76,7 +76,8 @@ class TfliteRunner:
         self.takes, given = takes, details[takes]
         ((self._output, answer),) = self._run.get_output_details().items()
         self._batch = int(given["shape"][0]) if len(given["shape"]) else 1
-        self._scale, self._zero_point = answer["quantization"] if answer["dtype"] == np.int8 else (1.0, 0)
+        quantization: tuple[float, int] = answer["quantization"] if answer["dtype"] == np.int8 else (1.0, 0)
+        self._scale, self._zero_point = quantization
         self.name = f"{path.name} on {_RUNTIME_NAMES[runtime]}"
         if signature != SIGNATURE:
             self.name += f" ({signature})"
@@ -164,7 +165,9 @@ def tflite_input(values: Values) -> np.ndarray:
 
 def onnx_input(values: Values) -> np.ndarray:
     """Texts as ONNX Runtime takes them: of bytes it would print the Python form, b'...'."""
-    return values if isinstance(values, np.ndarray) else np.array([*(text.decode() for text in values), ""], object)[:-1]
+    return (
+        values if isinstance(values, np.ndarray) else np.array([*(text.decode() for text in values), ""], object)[:-1]
+    )
 
 
 def _fill(batch: np.ndarray, size: int) -> np.ndarray:

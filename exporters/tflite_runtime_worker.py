@@ -5,6 +5,7 @@
 """
 
 import io
+import itertools
 import os
 import sys
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ def unpack(data: bytes) -> np.ndarray | list[bytes]:
         if "features" in arrays:
             return arrays["features"]
         blob, offsets = arrays["blob"].tobytes(), arrays["offsets"]
-    return [blob[start:end] for start, end in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [blob[start:end] for start, end in itertools.pairwise(offsets)]
 
 
 def main() -> int:

@@ -33,9 +33,7 @@ def to_onnx(concrete_function: Any, *, symbolic_batch: bool = True) -> onnx.Mode
         )
     inputs = {tensor.name: tensor.name.split(":")[0] for tensor in frozen.inputs}
     # The names of a dictionary's values come in the order of its sorted keys.
-    outputs = dict(
-        zip([t.name for t in frozen.outputs], sorted(concrete_function.structured_outputs), strict=True)
-    )
+    outputs = dict(zip([t.name for t in frozen.outputs], sorted(concrete_function.structured_outputs), strict=True))
     clean(model, names=inputs | outputs)
     if symbolic_batch:
         candidate = _with_symbolic_batch(model)

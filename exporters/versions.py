@@ -2,6 +2,7 @@
 
 import platform
 from importlib import metadata
+from pathlib import Path
 
 DISTRIBUTIONS = (
     "export-mobile",
@@ -31,7 +32,7 @@ def versions() -> dict[str, str]:
 def cpu_name() -> str:
     """What the processor calls itself."""
     try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
             for line in file:
                 if line.startswith("model name"):
                     return line.split(":", 1)[1].strip()

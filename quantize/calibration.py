@@ -69,7 +69,10 @@ def calibrate(float_model: bytes, rows: Rows, *, method: str = "min-max", thread
     """
     names = _activation_names(float_model)
     return collect(
-        ({names[index]: array for index, array in values.items()} for values in _run(float_model, rows, names, threads)),
+        (
+            {names[index]: array for index, array in values.items()}
+            for values in _run(float_model, rows, names, threads)
+        ),
         method=method,
     )
 
@@ -125,7 +128,9 @@ def _run(float_model: bytes, rows: Rows, indices: Iterable[int], threads: int) -
     expected = {name: detail["dtype"] for name, detail in signature.get_input_details().items()}
     for row in rows:
         if set(row) != set(expected):
-            raise ValueError(f"A calibration row holds {', '.join(sorted(expected))}. Received: {', '.join(sorted(row))}.")
+            raise ValueError(
+                f"A calibration row holds {', '.join(sorted(expected))}. Received: {', '.join(sorted(row))}."
+            )
         for name, array in row.items():
             if np.asarray(array).dtype != expected[name]:
                 raise ValueError(

@@ -37,5 +37,7 @@ def _run(float_model: onnx.ModelProto, rows: Rows, threads: int) -> Iterator[Map
     expected = {value.name for value in session.get_inputs()}
     for row in rows:
         if set(row) != expected:
-            raise ValueError(f"A calibration row holds {', '.join(sorted(expected))}. Received: {', '.join(sorted(row))}.")
+            raise ValueError(
+                f"A calibration row holds {', '.join(sorted(expected))}. Received: {', '.join(sorted(row))}."
+            )
         yield dict(zip(names, session.run(names, dict(row)), strict=True))

@@ -15,6 +15,8 @@ from quantize.calibration import CalibrationRanges
 from quantize.onnx_graph import clean
 
 INT8_RANGE = (-128.0, 127.0)
+# Operators that move values without changing them: what is a whole number in front is one behind.
+_MOVES = ("Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
 
 
 def quantize_static_onnx(
@@ -31,7 +33,7 @@ def quantize_static_onnx(
     for number, node in enumerate(model.graph.node):
         node.name = f"node{number}"  # the quantizer refers to operators by name
     exact = _open_integer_inputs(model)
-    values = {**ranges.ranges, **dict.fromkeys(exact, INT8_RANGE)}
+    values = {**ranges.ranges, **dict.fromkeys(_moved(model, exact), INT8_RANGE)}
     data = {name: (np.array(low, np.float32), np.array(high, np.float32)) for name, (low, high) in values.items()}
     quantizer = QDQQuantizer(
         onnx.shape_inference.infer_shapes(model),
@@ -72,6 +74,15 @@ def _open_integer_inputs(model: onnx.ModelProto) -> list[str]:
         value.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
         opened.append(value.name)
     return opened
+
+
+def _moved(model: onnx.ModelProto, names: list[str]) -> set[str]:
+    """These tensors and those that hold their values in another shape or order."""
+    found = set(names)
+    for node in model.graph.node:
+        if node.op_type in _MOVES and node.input[0] in found:
+            found.update(node.output)
+    return found
 
 
 def _close_integer_inputs(model: onnx.ModelProto, names: list[str]) -> None:

@@ -23,7 +23,7 @@ def quantize_static(float_model: bytes, ranges: CalibrationRanges) -> bytes:
     from ai_edge_quantizer import quantizer, recipe
 
     casts = _cast_inputs(float_model)
-    ranges = ranges.override({name: INT8_RANGE for name in casts})
+    ranges = ranges.override(dict.fromkeys(casts, INT8_RANGE))
     values = {
         name: {"min": np.array(low, np.float32), "max": np.array(high, np.float32)}
         for name, (low, high) in ranges.ranges.items()

@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from quantize.flatbuffer import Model, add_operator_code, buffer_bytes, op_name, read_model, schema, tensor_name, write_model
+from quantize.flatbuffer import (
+    Model,
+    add_operator_code,
+    buffer_bytes,
+    op_name,
+    read_model,
+    schema,
+    tensor_name,
+    write_model,
+)
 from quantize.passes.compact import compact
 
 # Operator -> (position of the weights among the inputs, axis of the output channels or None for one scale for the
@@ -37,12 +46,16 @@ def to_float16(float_model: bytes) -> bytes:
         constants = _float_constants(model, graph)
         widened: dict[int, int] = {}
         operators: list[Any] = []
-        code = add_operator_code(model, schema.BuiltinOperator.DEQUANTIZE, FLOAT16_DEQUANTIZE_VERSION) if constants else -1
+        code = (
+            add_operator_code(model, schema.BuiltinOperator.DEQUANTIZE, FLOAT16_DEQUANTIZE_VERSION) if constants else -1
+        )
         for index, values in constants.items():
             half = values.astype(np.float16)
             if not np.isfinite(half).all():
                 name = tensor_name(graph.tensors[index])
-                raise ValueError(f"Weights must stay below 65504 for fp16. Received: {np.abs(values).max()} in {name!r}.")
+                raise ValueError(
+                    f"Weights must stay below 65504 for fp16. Received: {np.abs(values).max()} in {name!r}."
+                )
             wide = _tensor_like(graph.tensors[index], schema.TensorType.FLOAT32)
             graph.tensors[index].type = schema.TensorType.FLOAT16
             graph.tensors[index].buffer = _add_buffer(model, half)

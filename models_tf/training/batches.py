@@ -94,15 +94,25 @@ def encode(labels: list[str], known: dict[str, int], multi_label: bool) -> int |
     return [float(index in present) for index in range(len(known))]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    texts: list[bytes]
+    targets: list[int | list[float]]
+    rows: list[int]  # 0 is the first row under the header
+
+
+_Item = tuple[bytes, int | list[float], int]
+
+
 def batches(
     file: LabelledFile, known: dict[str, int], batch_size: int, generator: np.random.Generator | None
-) -> Iterator[tuple[list[bytes], list[int | list[float]]]]:
-    """(texts, encoded labels) a batch. Without a generator: the file's order."""
-    window: list[tuple[bytes, int | list[float]]] = []
+) -> Iterator[Batch]:
+    """Batches of an epoch. Without a generator: the file's order."""
+    window: list[_Item] = []
     characters = 0
-    for row in file.rows():
+    for index, row in enumerate(file.rows()):
         text = row.text.encode("utf-8", "surrogatepass")
-        window.append((text, encode(file.labels_of(row), known, file.label_separator is not None)))
+        window.append((text, encode(file.labels_of(row), known, file.label_separator is not None), index))
         characters += len(text)
         if len(window) >= WINDOW_ROWS or characters >= WINDOW_CHARACTERS:
             yield from _cut(window, batch_size, generator)
@@ -110,20 +120,17 @@ def batches(
     yield from _cut(window, batch_size, generator)
 
 
-def _cut(
-    window: list[tuple[bytes, int | list[float]]], batch_size: int, generator: np.random.Generator | None
-) -> Iterator[tuple[list[bytes], list[int | list[float]]]]:
+def _cut(window: list[_Item], batch_size: int, generator: np.random.Generator | None) -> Iterator[Batch]:
     groups = [window]
     if generator is not None:
         order = generator.permutation(len(window))
         size = batch_size * GROUP_BATCHES
         groups = [[window[i] for i in order[start : start + size]] for start in range(0, len(order), size)]
     for group in groups:
-        if generator is not None:
-            group.sort(key=lambda item: item[0].count(b" "))
         starts = np.arange(0, len(group), batch_size)
         if generator is not None:
+            group.sort(key=lambda item: item[0].count(b" "))
             generator.shuffle(starts)
         for start in starts:
-            part = group[start : start + batch_size]
-            yield [text for text, _ in part], [label for _, label in part]
+            texts, targets, rows = zip(*group[start : start + batch_size], strict=True)
+            yield Batch(texts=list(texts), targets=list(targets), rows=list(rows))

@@ -64,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="checkpoint to learn from beside the labels; several are averaged",
     )
+    parser.add_argument(
+        "--teacher-logits",
+        type=Path,
+        metavar="FILE",
+        help="the same from a .npy file with a row for each row of --train",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
 
 
@@ -104,15 +110,26 @@ def train(args: argparse.Namespace) -> dict[str, Any]:
     import tf_keras as keras
 
     from models_tf.training.progress import Progress
-    from models_tf.training.teacher import Teachers
     from models_tf.training.trainer import Trainer
 
     keras.utils.set_random_seed(settings.seed)
     progress = Progress(sys.stderr, quiet=args.json)
-    teachers = Teachers(settings.teacher, list(examples.labels), settings.temperature) if settings.teacher else None
     model = entry.model_class()(config)
-    trainer = Trainer(model, entry.name, examples, settings=settings, progress=progress, teachers=teachers)
+    teacher = _teacher(settings, examples, multi_label=args.multi_label)
+    trainer = Trainer(model, entry.name, examples, settings=settings, progress=progress, teacher=teacher)
     return trainer.run(resume=args.resume)
+
+
+def _teacher(settings: TrainingSettings, examples: Any, *, multi_label: bool) -> Any:
+    from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
+
+    labels, temperature = list(examples.labels), settings.temperature
+    if settings.teacher:
+        return CheckpointTeachers(settings.teacher, labels, temperature, multi_label)
+    if settings.teacher_logits:
+        rows = examples.train_rows
+        return StoredTeacher(settings.teacher_logits, rows, len(labels), temperature, multi_label)
+    return None
 
 
 def _check_output(output: Path, *, force: bool, resume: bool) -> None:

@@ -29,6 +29,7 @@ class TrainingSettings:
     save_minutes: float = 5.0
     seed: int = 0
     teacher: tuple[Path, ...] = ()
+    teacher_logits: Path | None = None
     teacher_weight: float = 0.7
     temperature: float = 2.0
 
@@ -56,10 +57,14 @@ class TrainingSettings:
                 f"`class_weights` must be one of {', '.join(CLASS_WEIGHTS)}. Received: {self.class_weights}."
             )
 
+        if self.teacher and self.teacher_logits:
+            raise ValueError("`teacher` and `teacher_logits` exclude each other. Received: both.")
+
     def to_dict(self) -> dict[str, Any]:
         """Without the places of files: what another machine needs to repeat the run."""
         values = dataclasses.asdict(self)
         values["train"], values["dev"] = self.train.name, self.dev.name
         values["teacher"] = [folder.name for folder in self.teacher]
+        values["teacher_logits"] = self.teacher_logits.name if self.teacher_logits else None
         del values["output"]
         return values

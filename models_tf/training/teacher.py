@@ -1,12 +1,15 @@
-"""Teachers: trained checkpoints of ours whose averaged probabilities a student learns.
+"""Teachers: what a student learns beside the labels.
 
-They read the clean text, whatever typos the student's copy has.
+Either trained checkpoints of ours, whose averaged probabilities are computed on the clean text whatever typos the
+student's copy has, or logits that another program has computed for every row of the training file.
 """
 
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
+import numpy as np
 import tensorflow as tf
 
 from models_tf import checkpoint
@@ -14,10 +17,16 @@ from models_tf.errors import InputError
 from models_tf.ops.projection.layer import sequence_projection
 
 
-class Teachers:
-    def __init__(self, folders: Sequence[Path], labels: Sequence[str], temperature: float) -> None:
+class Teacher(Protocol):
+    def probabilities(self, texts: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        """`[batch, label]`, at the teacher's temperature."""
+        ...
+
+
+class CheckpointTeachers:
+    def __init__(self, folders: Sequence[Path], labels: Sequence[str], temperature: float, multi_label: bool) -> None:
         self.models = []
-        self.temperature = temperature
+        self.temperature, self.multi_label = temperature, multi_label
         for folder in folders:
             loaded = checkpoint.load(folder)
             if loaded.labels != list(labels):
@@ -29,13 +38,36 @@ class Teachers:
             model.trainable = False
             self.models.append(model)
 
-    def probabilities(self, texts: tf.Tensor, multi_label: bool) -> tf.Tensor:
-        """`[batch, label]`, the mean over the teachers."""
-        activation = tf.sigmoid if multi_label else tf.nn.softmax
+    def probabilities(self, texts: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:  # noqa: ARG002 - the protocol's
         answers = []
         for model in self.models:
             config = model.config
             projection = dataclasses.replace(config.projection, max_tokens=config.max_seq_len)
             features, _ = sequence_projection(texts, projection)
-            answers.append(activation(model.features_to_logits(features) / self.temperature))
+            answers.append(_activate(model.features_to_logits(features) / self.temperature, self.multi_label))
         return tf.add_n(answers) / len(answers)
+
+
+class StoredTeacher:
+    """A `.npy` file `[rows of the training file, labels]`; it is mapped, not read."""
+
+    def __init__(self, path: Path, rows: int, labels: int, temperature: float, multi_label: bool) -> None:
+        self.temperature, self.multi_label = temperature, multi_label
+        try:
+            self.logits = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise InputError(f"--teacher-logits must be a .npy file of numbers. Received: {path} ({error}).") from error
+        if self.logits.shape != (rows, labels) or self.logits.dtype.kind != "f":
+            raise InputError(
+                f"--teacher-logits must hold floats of shape {(rows, labels)}, a row for each row of --train. "
+                f"Received: {self.logits.dtype} {self.logits.shape}."
+            )
+
+    def probabilities(self, texts: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:  # noqa: ARG002 - the protocol's
+        logits = tf.numpy_function(lambda index: self.logits[index].astype(np.float32), [rows], tf.float32)
+        logits = tf.ensure_shape(logits, (None, self.logits.shape[1]))
+        return _activate(logits / self.temperature, self.multi_label)
+
+
+def _activate(logits: tf.Tensor, multi_label: bool) -> tf.Tensor:
+    return tf.sigmoid(logits) if multi_label else tf.nn.softmax(logits)

@@ -21,7 +21,7 @@ from models_tf.training import losses
 from models_tf.training.progress import Progress
 from models_tf.training.settings import TrainingSettings
 from models_tf.training.state import STATE_FILE, Position, load_state, save_state
-from models_tf.training.teacher import Teachers
+from models_tf.training.teacher import Teacher
 
 EVALUATION_BATCH = 256
 # Dev accuracy is also measured with a typo in this part of the tokens.
@@ -39,9 +39,9 @@ class Trainer:
         *,
         settings: TrainingSettings,
         progress: Progress,
-        teachers: Teachers | None = None,
+        teacher: Teacher | None = None,
     ) -> None:
-        self.teachers = teachers
+        self.teacher = teacher
         self.model, self.model_name = model, model_name
         self.labels, self.train_file, self.dev_file = examples.labels, examples.train, examples.dev
         self.settings, self.progress = settings, progress
@@ -86,19 +86,19 @@ class Trainer:
     def evaluate(self, distortion: float = 0.0) -> tuple[float, int]:
         """Accuracy on the dev file (multi-label: of single decisions) and its rows."""
         hits = rows = 0
-        for texts, targets in data.batches(self.dev_file, self.labels, EVALUATION_BATCH, None):
-            features = self._project(tf.constant(texts), tf.constant(0, tf.int64), distortion)
+        for batch in data.batches(self.dev_file, self.labels, EVALUATION_BATCH, None):
+            features = self._project(tf.constant(batch.texts), tf.constant(0, tf.int64), distortion)
             logits = self._infer(features).numpy()
-            hits += _hits(logits, np.asarray(targets), self.model.config.multi_label)
-            rows += len(texts)
+            hits += _hits(logits, np.asarray(batch.targets), self.model.config.multi_label)
+            rows += len(batch.texts)
         return hits / rows, rows
 
     def _train_epoch(self, epoch: int, began: float) -> tuple[float, float, int]:
         total = hits = 0.0
         rows = 0
         saved = time.monotonic()
-        for texts, features, targets in self._batches(epoch):
-            loss, correct = self._step(texts, features, targets)
+        for texts, indices, features, targets in self._batches(epoch):
+            loss, correct = self._step(texts, indices, features, targets)
             count = int(targets.shape[0])
             total, hits, rows = total + float(loss) * count, hits + float(correct), rows + count
             self.position.batch += 1
@@ -119,24 +119,29 @@ class Trainer:
     def _batches(self, epoch: int) -> tf.data.Dataset:
         skipped = self.position.batch
 
-        def produce() -> Iterator[tuple[Any, Any, int]]:
+        def produce() -> Iterator[tuple[Any, Any, Any, int]]:
             generator = np.random.default_rng((self.settings.seed, epoch))
             stream = data.batches(self.train_file, self.labels, self.settings.batch_size, generator)
-            for index, (texts, targets) in enumerate(stream):
+            for index, batch in enumerate(stream):
                 if index >= skipped:
-                    yield texts, targets, (self.settings.seed << 40) + (epoch << 24) + index
+                    seed = (self.settings.seed << 40) + (epoch << 24) + index
+                    yield batch.texts, batch.rows, batch.targets, seed
 
         target_shape = (None, len(self.labels)) if self.model.config.multi_label else (None,)
         dataset = tf.data.Dataset.from_generator(
             produce,
             output_signature=(
                 tf.TensorSpec((None,), tf.string),
+                tf.TensorSpec((None,), tf.int64),
                 tf.TensorSpec(target_shape, self.dtype),
                 tf.TensorSpec((), tf.int64),
             ),
         )
-        distortion = self.settings.distortion
-        return dataset.map(lambda texts, y, seed: (texts, self._project(texts, seed, distortion), y)).prefetch(2)
+
+        def project(texts: tf.Tensor, rows: tf.Tensor, targets: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            return texts, rows, self._project(texts, seed, self.settings.distortion), targets
+
+        return dataset.map(project).prefetch(2)
 
     def _project(self, texts: tf.Tensor, seed: tf.Tensor, distortion: float) -> tf.Tensor:
         config = self.model.config
@@ -149,14 +154,16 @@ class Trainer:
         return self.model.features_to_logits(features)
 
     @tf.function(reduce_retracing=True)
-    def _step(self, texts: tf.Tensor, features: tf.Tensor, targets: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _step(
+        self, texts: tf.Tensor, rows: tf.Tensor, features: tf.Tensor, targets: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         settings, multi = self.settings, self.model.config.multi_label
         loss_of = losses.multi_label if multi else losses.single_label
         with tf.GradientTape() as tape:
             logits = self.model(features, training=True)
             loss, hits = loss_of(logits, targets, self.class_weights, settings.label_smoothing)
-            if self.teachers:
-                soft = self.teachers.probabilities(texts, multi)
+            if self.teacher:
+                soft = self.teacher.probabilities(texts, rows)
                 soft_loss = losses.distillation(logits, soft, settings.temperature, multi)
                 loss = (1.0 - settings.teacher_weight) * loss + settings.teacher_weight * soft_loss
             total = tf.add_n([loss, *self.model.losses])

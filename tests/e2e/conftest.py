@@ -1,47 +1,11 @@
-"""A tiny PRADO with random weights, data files, and the command in a fresh folder."""
+"""A tiny PRADO with random weights, and data for it."""
 
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import exporters
-
-# The packages under test, wherever they are: beside the tests or installed.
-PACKAGES = Path(exporters.__file__).resolve().parents[1]
-LABELS = ["book", "greet", "play"]
-WORDS = "play book a table for two in the morning hello What is NASA é 42 日本 rain song by me please now".split()
-
-
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "exporters", *map(str, arguments)]
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(PACKAGES), "PYTHONDONTWRITEBYTECODE": "1"}
-
-
-@pytest.fixture(scope="session")
-def run() -> Callable[..., subprocess.CompletedProcess]:
-    """`run("--model", "prado", cwd=folder)`: the command, to its end."""
-
-    def call(*arguments: object, cwd: Path, timeout: float = 300, **options: object) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            command(*arguments),
-            cwd=cwd,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-            **options,
-        )
-
-    return call
+from export_command import LABELS, WORDS
 
 
 @pytest.fixture(scope="session")

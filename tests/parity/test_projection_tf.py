@@ -45,8 +45,8 @@ def test_tf_equals_the_host_on_20000_generated_strings():
 
 
 def test_two_threads_equal_one(monkeypatch):
-    texts = [text for _, _, share in cases() for text in share[:400]]
-    assert sum(map(len, texts)) > 64 << 10  # enough text that threads start
+    texts = [text for _, _, share in cases() for text in share]
+    assert sum(map(len, texts)) > 7 * (32 << 10)  # enough text that seven threads start
     for config in (ProjectionConfig(feature_size=64, distortion=0.5), ProjectionConfig(feature_size=64, pad_to=6)):
         results = []
         for threads in ("1", "2", "7", "nonsense"):

@@ -17,7 +17,12 @@ ROOT = Path(__file__).parents[2]
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "exporters.cli", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "exporters.cli", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -44,10 +49,26 @@ def test_help_imports_no_tensorflow_and_no_numpy():
 def test_help_names_every_flag_of_the_issue_and_all_exit_codes(capsys):
     assert cli.main(["--help"]) == 0
     text = capsys.readouterr().out
-    for flag in (
-        "--model --task --checkpoint --quantize --target --eval-data --calibration-data --text-column --label-column "
-        "--max-seq-len --output --force --json --seed --max-size --max-drop --debug --version"
-    ).split():
+    for flag in [
+        "--model",
+        "--task",
+        "--checkpoint",
+        "--quantize",
+        "--target",
+        "--eval-data",
+        "--calibration-data",
+        "--text-column",
+        "--label-column",
+        "--max-seq-len",
+        "--output",
+        "--force",
+        "--json",
+        "--seed",
+        "--max-size",
+        "--max-drop",
+        "--debug",
+        "--version",
+    ]:
         assert flag in text
     for kind in GATES:
         assert f"{kind.exit_code} {kind.gate}" in text

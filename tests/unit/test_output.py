@@ -1,6 +1,5 @@
 """The output folder appears complete or not at all."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -34,9 +33,13 @@ def test_nothing_has_the_name_before_commit_and_all_of_it_after(tmp_path):
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, OSError])
 def test_an_error_leaves_nothing_not_even_parent_folders(tmp_path, error):
-    with pytest.raises(error), OutputFolder(tmp_path / "a" / "out") as folder:
-        folder.write("x.txt", "hello")
-        raise error
+    def work():
+        with OutputFolder(tmp_path / "a" / "out") as folder:
+            folder.write("x.txt", "hello")
+            raise error
+
+    with pytest.raises(error):
+        work()
     assert everything_under(tmp_path) == []
 
 
@@ -48,7 +51,7 @@ def test_a_run_without_commit_leaves_nothing(tmp_path):
 
 def test_a_folder_that_exists_is_refused_without_force(tmp_path):
     (tmp_path / "out").mkdir()
-    with pytest.raises(InputError, match="exists.*--force"), OutputFolder(tmp_path / "out"):
+    with pytest.raises(InputError, match=r"exists.*--force"), OutputFolder(tmp_path / "out"):
         pass
 
 
@@ -56,9 +59,14 @@ def test_force_replaces_an_export_only_when_the_new_one_is_complete(tmp_path):
     target = tmp_path / "out"
     target.mkdir()
     (target / "report.json").write_text("old")
-    with pytest.raises(RuntimeError), OutputFolder(target, force=True) as folder:
-        folder.write("report.json", "half")
-        raise RuntimeError
+
+    def fail_in_the_middle():
+        with OutputFolder(target, force=True) as folder:
+            folder.write("report.json", "half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_in_the_middle()
     assert (target / "report.json").read_text() == "old"
     with OutputFolder(target, force=True) as folder:
         folder.write("report.json", "new")
@@ -92,17 +100,18 @@ def test_a_rename_that_fails_brings_the_old_folder_back(tmp_path, monkeypatch):
     target = tmp_path / "out"
     target.mkdir()
     (target / "report.json").write_text("old")
-    rename = os.rename
+    rename = Path.rename
 
     def fail_for_new(source, destination):
         if ".partial-" in str(source):
             raise OSError(28, "No space left on device")
-        rename(source, destination)
+        return rename(source, destination)
 
-    with pytest.raises(OSError, match="No space"), OutputFolder(target, force=True) as folder:
+    with OutputFolder(target, force=True) as folder:
         folder.write("report.json", "new")
-        monkeypatch.setattr(os, "rename", fail_for_new)
-        folder.commit()
+        monkeypatch.setattr(Path, "rename", fail_for_new)
+        with pytest.raises(OSError, match="No space"):
+            folder.commit()
     assert (target / "report.json").read_text() == "old"
     assert everything_under(tmp_path) == ["out", "out/report.json"]
 
@@ -127,7 +136,9 @@ with OutputFolder(Path(sys.argv[1])) as folder:
 """
 
 
-@pytest.mark.parametrize(("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")])
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
 def test_a_signal_in_the_middle_leaves_nothing_and_says_one_line(tmp_path, number, code, word):
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(tmp_path / "a" / "out")],
@@ -141,5 +152,5 @@ def test_a_signal_in_the_middle_leaves_nothing_and_says_one_line(tmp_path, numbe
     process.send_signal(number)
     _, stderr = process.communicate(timeout=20)
     assert process.returncode == code
-    assert stderr.strip() == f"export-mobile: {word}. Nothing was written."
+    assert stderr == f"export-mobile: {word}. Nothing was written.\n"
     assert everything_under(tmp_path) == []

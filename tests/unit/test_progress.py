@@ -45,8 +45,8 @@ def test_quiet_prints_nothing_and_still_keeps_the_time():
 
 def test_a_stage_that_raises_prints_no_finished_line():
     stream = io.StringIO()
-    with pytest.raises(ValueError), Progress(stream=stream).stage("convert"):
-        raise ValueError
+    with pytest.raises(ValueError, match="broken"), Progress(stream=stream).stage("convert"):
+        raise ValueError("broken")
     assert stream.getvalue() == ""
 
 

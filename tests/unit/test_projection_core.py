@@ -2,6 +2,11 @@
 
 import numpy as np
 import pytest
+
+from models_tf.errors import InputError
+from models_tf.ops.projection import reference
+from models_tf.ops.projection.config import MAGIC, ProjectionConfig
+from models_tf.ops.projection.library import HostProjection, default_config_text, library_path, parse_error
 from projection_golden import (
     BEHAVIOURS,
     CASES,
@@ -15,11 +20,6 @@ from projection_golden import (
     texts_of,
 )
 from projection_strings import CONFIGS, COUNT, cases
-
-from models_tf.errors import InputError
-from models_tf.ops.projection import reference
-from models_tf.ops.projection.config import MAGIC, ProjectionConfig
-from models_tf.ops.projection.library import HostProjection, default_config_text, library_path, parse_error
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)

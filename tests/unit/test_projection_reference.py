@@ -1,6 +1,10 @@
 """The Python reference against the golden file, and its own promises."""
 
 import pytest
+
+from models_tf.ops.projection import reference
+from models_tf.ops.projection.config import HASHES, ProjectionConfig
+from models_tf.ops.projection.unicode_tables import UNICODE_VERSION
 from projection_golden import (
     BEHAVIOURS,
     CASES,
@@ -13,10 +17,6 @@ from projection_golden import (
     name_of,
     texts_of,
 )
-
-from models_tf.ops.projection import reference
-from models_tf.ops.projection.config import HASHES, ProjectionConfig
-from models_tf.ops.projection.unicode_tables import UNICODE_VERSION
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from projection_strings import CONFIGS, COUNT, cases
 
 from models_tf.ops.projection import config as config_module
+from projection_strings import CONFIGS, COUNT, cases
 
 CORE = Path(config_module.__file__).parent
 SOURCES = [CORE / name for name in ("config.cc", "text.cc", "hashing.cc", "projection.cc")]
@@ -92,7 +92,7 @@ def test_core_is_clean_under_sanitizers_and_equals_its_portable_code(case_file, 
         pytest.skip("the C++ compiler has no sanitizers here")
     # Without SSE2 the core takes the code that other processors run.
     plain = run(build(command, ["-O1", "-U__SSE2__"], tmp_path / "plain"), case_file)
-    sanitized = run(build(command, ["-O1", "-g", *SANITIZE], tmp_path / "sanitized"), case_file)
+    sanitized = run(build(command, ["-O1", *SANITIZE], tmp_path / "sanitized"), case_file)
     texts, refused, _ = plain.split()
     accepted = DAMAGED_CONFIGS - int(refused)
     assert int(texts) == COUNT + 8 + accepted

@@ -11,7 +11,9 @@ from exporters.gate import judge
 from exporters.parity import Parity
 from exporters.report import Failure, FileRecord, Latency, Report, StageScore
 
-GOOD = Parity(candidate="f.tflite", reference="Keras", rows=4, max_abs=1e-6, mean_abs=1e-7, argmax_agreement=1.0, limit=1e-4)
+GOOD = Parity(
+    candidate="f.tflite", reference="Keras", rows=4, max_abs=1e-6, mean_abs=1e-7, argmax_agreement=1.0, limit=1e-4
+)
 BAD = dataclasses.replace(GOOD, max_abs=float("inf"), mean_abs=float("inf"))
 FILE = FileRecord(
     name="text_int8.tflite",
@@ -30,13 +32,26 @@ SCORE = Score(metric="accuracy", value=97.5, n=40, standard_error=2.47)
 
 def make(**changes) -> Report:
     values = {
-        "model": {"name": "prado", "task": "snips", "num_labels": 7, "parameters": 123456, "max_seq_len": 64, "feature_size": 512, "features": "mixed"},
+        "model": {
+            "name": "prado",
+            "task": "snips",
+            "num_labels": 7,
+            "parameters": 123456,
+            "max_seq_len": 64,
+            "feature_size": 512,
+            "features": "mixed",
+        },
         "quantize": "int8",
         "target": ("tflite",),
         "output": "out",
         "command": "export-mobile --model prado",
         "seed": 0,
-        "data": {"eval_source": "eval.tsv", "eval_rows": 40, "calibration_source": "calibration.tsv", "calibration_rows": 9},
+        "data": {
+            "eval_source": "eval.tsv",
+            "eval_rows": 40,
+            "calibration_source": "calibration.tsv",
+            "calibration_rows": 9,
+        },
         "files": (FILE, LABELS),
         "accuracy": (
             StageScore(stage="Keras", score=SCORE, drop=0.0),
@@ -127,4 +142,6 @@ def test_limits_that_are_just_met_pass():
 
 
 def test_accuracy_and_size_are_judged_only_when_asked_for():
-    assert not judge(parities=[GOOD], scheme_problems=[], scores=make().accuracy, files=(FILE,), max_drop=None, max_size_bytes=None)
+    assert not judge(
+        parities=[GOOD], scheme_problems=[], scores=make().accuracy, files=(FILE,), max_drop=None, max_size_bytes=None
+    )

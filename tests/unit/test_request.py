@@ -54,7 +54,9 @@ def test_targets_keep_one_order_and_drop_repetition():
     assert parse_targets(" onnx , ") == ("onnx",)
 
 
-@pytest.mark.parametrize(("text", "size"), [("200KB", 204800), ("204800", 204800), ("1.5 MB", 1572864), ("7b", 7), ("1k", 1024)])
+@pytest.mark.parametrize(
+    ("text", "size"), [("200KB", 204800), ("204800", 204800), ("1.5 MB", 1572864), ("7b", 7), ("1k", 1024)]
+)
 def test_sizes_have_units_of_1024(text, size):
     assert parse_size(text) == size
 

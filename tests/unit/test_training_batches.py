@@ -21,12 +21,21 @@ KNOWN = {"label0": 0, "label1": 1, "label2": 2}
 
 def read(file: data.LabelledFile, seed: int | None) -> list[tuple[bytes, int]]:
     generator = None if seed is None else np.random.default_rng(seed)
-    return [pair for batch in data.batches(file, KNOWN, 32, generator) for pair in zip(*batch, strict=True)]
+    return [
+        pair
+        for batch in data.batches(file, KNOWN, 32, generator)
+        for pair in zip(batch.texts, batch.targets, strict=True)
+    ]
 
 
 def test_an_epoch_holds_every_row_once_with_its_label(tmp_path: Path) -> None:
     file = labelled(tmp_path / "f.tsv", ROWS)
     assert Counter(read(file, 0)) == Counter((text.encode(), KNOWN[label]) for text, label in ROWS)
+
+
+def test_a_batch_knows_the_rows_it_holds(tmp_path: Path) -> None:
+    for batch in data.batches(labelled(tmp_path / "f.tsv", ROWS), KNOWN, 32, np.random.default_rng(0)):
+        assert batch.texts == [ROWS[row][0].encode() for row in batch.rows]
 
 
 def test_without_a_generator_the_order_is_the_file(tmp_path: Path) -> None:
@@ -47,16 +56,16 @@ def test_a_window_smaller_than_the_file_still_gives_every_row(tmp_path: Path, mo
 def test_rows_of_a_batch_have_like_length(tmp_path: Path) -> None:
     file = labelled(tmp_path / "f.tsv", ROWS)
     spreads = [
-        max(t.count(b" ") for t in texts) - min(t.count(b" ") for t in texts)
-        for texts, _ in data.batches(file, KNOWN, 32, np.random.default_rng(0))
+        max(t.count(b" ") for t in batch.texts) - min(t.count(b" ") for t in batch.texts)
+        for batch in data.batches(file, KNOWN, 32, np.random.default_rng(0))
     ]
     assert np.mean(spreads) < 1.5  # unsorted batches of 32 would nearly all have spread 6
 
 
 def test_multi_label_rows_are_encoded_as_vectors(tmp_path: Path) -> None:
     file = labelled(tmp_path / "f.tsv", [("a", "label0|label2"), ("b", "label1"), ("c", "|")], "|")
-    (_, targets), *_ = data.batches(file, KNOWN, 8, None)
-    assert targets == [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    batch, *_ = data.batches(file, KNOWN, 8, None)
+    assert batch.targets == [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,12 @@ def project(texts):
 
 def test_features_and_texts_reach_the_runners_that_take_them_in_chunks():
     features, text = Fake("features"), Fake("text", takes="text")
-    result = verify([Check(runner=features, against=None), Check(runner=text, against="features", limit=EXACT)], TEXTS, None, project=project)
+    result = verify(
+        [Check(runner=features, against=None), Check(runner=text, against="features", limit=EXACT)],
+        TEXTS,
+        None,
+        project=project,
+    )
     assert features.sizes == text.sizes == [256, 256, 88]
     assert [(parity.rows, parity.max_abs) for parity in result.parities] == [(600, 0.0)]
     assert result.scores == ()
@@ -50,7 +55,9 @@ def test_a_difference_fails_the_check_it_belongs_to():
 
 def test_a_probe_runs_on_the_first_chunk_only():
     probe = Fake("other runtime")
-    result = verify([Check(runner=Fake("a"), against=None)], TEXTS, None, project=project, probes=[Check(runner=probe, against="a")])
+    result = verify(
+        [Check(runner=Fake("a"), against=None)], TEXTS, None, project=project, probes=[Check(runner=probe, against="a")]
+    )
     assert probe.sizes == [256]
     assert result.parities[0].rows == 256
     assert result.notes == ()
@@ -69,7 +76,11 @@ def test_a_runtime_that_answers_zeros_is_named():
             return np.zeros((len(values), 3), np.float32)
 
     result = verify(
-        [Check(runner=Fake("a"), against=None)], TEXTS, None, project=project, probes=[Check(runner=Zeros("old"), against="a")]
+        [Check(runner=Fake("a"), against=None)],
+        TEXTS,
+        None,
+        project=project,
+        probes=[Check(runner=Zeros("old"), against="a")],
     )
     assert "old answers something else" in result.notes[0]
 

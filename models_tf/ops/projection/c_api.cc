@@ -63,8 +63,9 @@ EXPORT_MOBILE_API void export_mobile_projection_free(Projection* projection) { d
 // `rows` becomes the rows of each text in it.
 EXPORT_MOBILE_API Batch* export_mobile_batch_create(const Projection* projection, const char* data,
                                                     const int64_t* offsets, int64_t count,
-                                                    uint64_t seed, int threads, int64_t* rows,
-                                                    char* error, int64_t error_capacity) try {
+                                                    uint64_t seed, int64_t value_size, int threads,
+                                                    int64_t* rows, char* error,
+                                                    int64_t error_capacity) try {
   std::vector<std::string_view> texts(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     texts[static_cast<size_t>(i)] = View(data + offsets[i], offsets[i + 1] - offsets[i]);

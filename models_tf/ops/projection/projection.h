@@ -77,8 +77,7 @@ struct AnalysedText {
     size_t size = 0;
     bool first_cap = false;
     bool all_caps = false;
-    uint32_t seen =
-        0;  // earlier tokens of the same first hash code; counted for the novelty feature
+    uint32_t seen = 0;  // earlier tokens of the same first hash code, where novelty is on
   };
   std::string utf8;
   std::vector<Token> tokens;
@@ -100,9 +99,8 @@ class Projection {
   int64_t Length(const AnalysedText& analysed) const;
 
   // Writes `rows` * feature_size values, zeros after Length(); what does not fit is left out. Never
-  // allocates. int8: ternary features as they are,
-  // novelty and document size (in [-1, 1]) times 8, rounded. float: the same ternary values,
-  // novelty and document size exact.
+  // allocates. int8: ternary features and trigram sums as they are, novelty and document size (in
+  // [-1, 1]) times 8, rounded. float: the same, novelty and document size exact.
   void Write(const AnalysedText& analysed, int64_t rows, int8_t* out) const;
   void Write(const AnalysedText& analysed, int64_t rows, float* out) const;
 

@@ -1,0 +1,99 @@
+"""Accuracy of the int8 text-in file on the real test sets: trains, exports, collects.
+
+    python benchmarks/prepare_data.py DATA_FOLDER PREPARED
+    python benchmarks/accuracy.py PREPARED WORK_FOLDER [--sets snips,clinc150] [--seeds 0,1,2] [--result FILE]
+
+Settings were chosen on dev rows (held out from train where a set has none); test rows are only read by the export.
+A training that is done, or an export that is done, is not repeated: the script goes on where it was stopped.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+FILE = "text_int8.tflite on LiteRT"
+SEPARATORS = "projection.token_separators=.,!?;:()\"'/-<>*&"
+SHARED = ["--set", "shared_bottleneck=true", "--set", "projection.feature_size=1024"]
+SETTINGS: dict[str, list[str]] = {
+    "snips": ["--max-seq-len", "32", "--epochs", "20", *SHARED],
+    "clinc150": ["--max-seq-len", "32", "--epochs", "30", "--batch-size", "128", "--learning-rate", "4e-3", *SHARED],
+    "sst2": ["--max-seq-len", "64", "--epochs", "5", "--batch-size", "128", *SHARED],
+    "imdb": ["--max-seq-len", "512", "--epochs", "5", "--batch-size", "32", "--set", SEPARATORS, *SHARED],
+}
+
+
+def run(*arguments: str | Path) -> None:
+    command = [sys.executable, "-m", "exporters.cli", *map(str, arguments)]
+    print("$ export-mobile", *command[3:], flush=True)
+    subprocess.run(command, check=True)
+
+
+def measure(name: str, seed: int, data: Path, work: Path) -> dict[str, Any]:
+    folder = data / name
+    checkpoint, exported = work / f"{name}-{seed}", work / f"{name}-{seed}-int8"
+    training = ["train", "--train", folder / "train.tsv", "--dev", folder / "dev.tsv", "--output", checkpoint]
+    training += [*SETTINGS[name], "--seed", str(seed)]
+    if not (checkpoint / "done").exists():
+        resume = ["--resume"] if (checkpoint / "resume.safetensors").exists() else ["--force"]
+        run(*training, *resume)
+        (checkpoint / "done").touch()
+    export = ["--checkpoint", checkpoint, "--eval-data", folder / "test.tsv", "--calibration-data", folder / "train.tsv"]
+    export += ["--quantize", "int8", "--target", "tflite", "--output", exported]
+    if not (exported / "report.json").exists():
+        run(*export)
+    report = json.loads((exported / "report.json").read_text())
+    scores = {stage["stage"]: stage for stage in report["accuracy"]}
+    size = next(file["size_bytes"] for file in report["files"] if file["name"] == "text_int8.tflite")
+    return {
+        "seed": seed,
+        "float": scores["Keras"]["score"]["value"],
+        "int8": scores[FILE]["score"]["value"],
+        "rows": scores[FILE]["score"]["n"],
+        "size_bytes": size,
+        "train": "export-mobile " + " ".join(_shown(word, data, work) for word in training),
+        "export": "export-mobile " + " ".join(_shown(word, data, work) for word in export),
+    }
+
+
+def _shown(word: str | Path, data: Path, work: Path) -> str:
+    text = str(word).replace(str(data), "PREPARED").replace(str(work), "WORK_FOLDER")
+    return f"'{text}'" if set(text) & set(" ;()<>*&\"") else text
+
+
+def summarise(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    values = [run["int8"] for run in runs]
+    return {
+        "int8_mean": round(statistics.mean(values), 2),
+        "int8_lowest": round(min(values), 2),
+        "int8_highest": round(max(values), 2),
+        "float_mean": round(statistics.mean(run["float"] for run in runs), 2),
+        "largest_drop": round(max(run["float"] - run["int8"] for run in runs), 2),
+        "largest_size_bytes": max(run["size_bytes"] for run in runs),
+        "rows": runs[0]["rows"],
+        "runs": runs,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--sets", default=",".join(SETTINGS))
+    parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--result", type=Path, default=Path("docs/results/accuracy.json"))
+    args = parser.parse_args()
+    results = json.loads(args.result.read_text()) if args.result.exists() else {}
+    for name in args.sets.split(","):
+        runs = [measure(name, int(seed), args.data, args.work) for seed in args.seeds.split(",")]
+        results[name] = summarise(runs)
+        args.result.parent.mkdir(parents=True, exist_ok=True)
+        args.result.write_text(json.dumps(results, indent=2) + "\n")
+        print(name, {key: value for key, value in results[name].items() if key != "runs"}, flush=True)
+
+
+if __name__ == "__main__":
+    main()

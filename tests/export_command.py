@@ -1,0 +1,63 @@
+"""The command as a subprocess, for tests."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import exporters
+
+# The packages under test, wherever they are: beside the tests or installed.
+PACKAGES = Path(exporters.__file__).resolve().parents[1]
+LABELS = ["book", "greet", "play"]
+WORDS = [
+    "play",
+    "book",
+    "a",
+    "table",
+    "for",
+    "two",
+    "in",
+    "the",
+    "morning",
+    "hello",
+    "What",
+    "is",
+    "NASA",
+    "é",
+    "42",
+    "日本",
+    "rain",
+    "song",
+    "by",
+    "me",
+    "please",
+    "now",
+]
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "exporters", *map(str, arguments)]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(PACKAGES), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def run(*arguments: object, cwd: Path, timeout: float = 300, **options: Any) -> subprocess.CompletedProcess[str]:
+    """The command in a folder, to its end."""
+    return subprocess.run(
+        command(*arguments),
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        **options,
+    )
+
+
+def everything_under(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
