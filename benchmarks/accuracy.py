@@ -41,7 +41,14 @@ def measure(name: str, seed: int, data: Path, work: Path) -> dict[str, Any]:
         resume = ["--resume"] if (checkpoint / "resume.safetensors").exists() else ["--force"]
         run(*training, *resume)
         (checkpoint / "done").touch()
-    export = ["--checkpoint", checkpoint, "--eval-data", folder / "test.tsv", "--calibration-data", folder / "train.tsv"]
+    export = [
+        "--checkpoint",
+        checkpoint,
+        "--eval-data",
+        folder / "test.tsv",
+        "--calibration-data",
+        folder / "train.tsv",
+    ]
     export += ["--quantize", "int8", "--target", "tflite", "--output", exported]
     if not (exported / "report.json").exists():
         run(*export)
@@ -61,7 +68,7 @@ def measure(name: str, seed: int, data: Path, work: Path) -> dict[str, Any]:
 
 def _shown(word: str | Path, data: Path, work: Path) -> str:
     text = str(word).replace(str(data), "PREPARED").replace(str(work), "WORK_FOLDER")
-    return f"'{text}'" if set(text) & set(" ;()<>*&\"") else text
+    return f"'{text}'" if set(text) & set(' ;()<>*&"') else text
 
 
 def summarise(runs: list[dict[str, Any]]) -> dict[str, Any]:

@@ -6,13 +6,13 @@ DATA_FOLDER holds snips/, clinc150/, sst2/ and imdb/ as they are published. Wher
 split of its own apart from the one reported on, rows of train are held out by a hash of the text.
 """
 
-import csv
-import gzip
 import hashlib
 import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+
+from models_tf.data import read_table
 
 Rows = Iterable[tuple[str, str]]
 
@@ -38,10 +38,7 @@ def split(rows: list[tuple[str, str]], output: Path, percent: int) -> None:
 
 
 def tsv(path: Path) -> list[tuple[str, str]]:
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as file:
-        records = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return [(record["sentence"], record["label"]) for record in records]
+    return [(row.text, row.label) for row in read_table(path)]
 
 
 def main(data: Path, output: Path) -> None:

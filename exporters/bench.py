@@ -22,7 +22,7 @@ _MIN_RUNS, _MAX_RUNS = 5, 100
 _SECONDS = 0.15  # for one file and length: the whole table costs some seconds
 
 
-def latencies(artifacts: Iterable[Artifact], *, config: ProjectionConfig, text: bytes) -> list[Latency]:
+def latencies(artifacts: Iterable[Artifact], *, config: ProjectionConfig, text: bytes) -> tuple[Latency, ...]:
     """Features-in files at `LENGTHS` and their own length, text-in files at their own, on `text`."""
     rows, seq_len, feature_size = [], config.pad_to, config.feature_size
     for artifact in artifacts:
@@ -31,7 +31,7 @@ def latencies(artifacts: Iterable[Artifact], *, config: ProjectionConfig, text: 
             run = _runner(artifact, seq_len, length, feature_size, text)
             median, runs = _median_ms(run)
             rows.append(Latency(file=artifact.name, seq_len=length, median_ms=median, runs=runs))
-    return rows
+    return tuple(rows)
 
 
 def _median_ms(run: Callable[[], Any]) -> tuple[float, int]:

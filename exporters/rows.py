@@ -65,7 +65,7 @@ class Rows:
         }
 
 
-def load(request: ExportRequest, *, labels: Sequence[str], multi_label: bool, calibrate: bool) -> Rows:
+def load(request: ExportRequest, labels: Sequence[str], multi_label: bool, *, calibrate: bool) -> Rows:
     """The rows of a request. `calibrate` says whether the recipe needs calibration rows."""
     folder = request.checkpoint_folder
     evaluation, calibration = request.eval_data, request.calibration_data

@@ -16,6 +16,7 @@ def clean(model: onnx.ModelProto, *, names: Mapping[str, str] | None = None) -> 
     graph = model.graph
     _share_initializers(graph)
     _drop_unused(graph)
+    _order_initializers(graph)
     outer = {value.name: value.name for value in (*graph.input, *graph.output)} | dict(names or {})
     _rename(graph, outer)
     del graph.value_info[:]
@@ -92,5 +93,14 @@ def _drop_unused(graph: onnx.GraphProto) -> None:
     graph.node.extend(nodes)
     initializers = [item for item in graph.initializer if item.name in needed]
     copies = [onnx.TensorProto.FromString(item.SerializeToString()) for item in initializers]
+    del graph.initializer[:]
+    graph.initializer.extend(copies)
+
+
+def _order_initializers(graph: onnx.GraphProto) -> None:
+    """In the order of their first use: the converter's order follows Python's hash seed, so bytes would differ by run."""
+    used = {name: position for position, name in enumerate(dict.fromkeys(n for node in graph.node for n in node.input))}
+    ordered = sorted(graph.initializer, key=lambda item: used.get(item.name, -1))
+    copies = [onnx.TensorProto.FromString(item.SerializeToString()) for item in ordered]
     del graph.initializer[:]
     graph.initializer.extend(copies)

@@ -5,6 +5,8 @@ padded or not. Unlike the published code the padding is masked, the batch norm h
 and real moving averages, and windows are centred (SAME) instead of starting at their first token.
 """
 
+from typing import Any
+
 import tensorflow as tf
 import tf_keras as keras
 
@@ -20,7 +22,7 @@ class Prado(keras.Model):
         super().__init__(name="prado")
         self.config = config
 
-        def conv(name: str, channels: int, **options: object) -> MaskedConv:
+        def conv(name: str, channels: int, **options: Any) -> MaskedConv:
             return MaskedConv(
                 channels, name=name, momentum=config.norm_momentum, epsilon=config.norm_epsilon, **options
             )

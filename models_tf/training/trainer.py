@@ -85,7 +85,7 @@ class Trainer:
 
     def evaluate(self, distortion: float = 0.0) -> tuple[float, int]:
         """Accuracy on the dev file (multi-label: of single decisions) and its rows."""
-        hits = rows = 0
+        hits, rows = 0.0, 0
         for batch in data.batches(self.dev_file, self.labels, EVALUATION_BATCH, None):
             features = self._project(tf.constant(batch.texts), tf.constant(0, tf.int64), distortion)
             logits = self._infer(features).numpy()

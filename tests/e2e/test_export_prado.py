@@ -234,7 +234,7 @@ def test_a_scheme_that_was_not_reached_is_exit_code_6(main, tiny_checkpoint, tmp
 
 @pytest.fixture
 def own_predictions(tiny_checkpoint, table, tmp_path):
-    """The rows labelled by the model itself: float is right on all of them, and what int8 changes is lost."""
+    """The rows labelled by the model itself: float is right on all of them, and what quantization changes is lost."""
     from models_tf import checkpoint
     from models_tf.ops.projection.library import HostProjection
 
@@ -249,8 +249,11 @@ def own_predictions(tiny_checkpoint, table, tmp_path):
 
 
 def test_accuracy_lost_beyond_max_drop_is_exit_code_3(main, tiny_checkpoint, own_predictions, tmp_path):
+    # One word gives ranges in which few real texts fit.
+    (tmp_path / "poor.tsv").write_text("text\tlabel\na\tbook\n")
     arguments = ("--checkpoint", tiny_checkpoint, "--eval-data", own_predictions, "--target", "tflite")
-    assert main(*arguments, "--output", tmp_path / "strict", "--max-drop", "0") == 3
+    poor = ("--calibration-data", tmp_path / "poor.tsv", "--max-drop", "0.5")
+    assert main(*arguments, *poor, "--output", tmp_path / "strict") == 3
     report = load(tmp_path / "strict")
     assert report["accuracy"][0]["score"]["value"] == 100.0
     assert {failure["gate"] for failure in report["failures"]} == {"accuracy"}

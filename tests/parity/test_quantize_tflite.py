@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -60,9 +61,9 @@ np.save(sys.argv[3], (found.astype("f") - zero) * scale if found.dtype == np.int
 """
 
 
+@pytest.mark.skipif(find_spec("tflite_runtime") is None, reason="tflite-runtime is not installed")
 @pytest.mark.parametrize("recipe", ["float32", "fp16", "int8-dynamic", "int8"])
 def test_tflite_runtime_2_14_runs_the_file(recipe, tmp_path):
-    pytest.importorskip("importlib.metadata").version("tflite-runtime")
     (tmp_path / "model.tflite").write_bytes(made(recipe, "prado"))
     np.save(tmp_path / "in.npy", VALUES)
     # A process of its own: after TensorFlow the runtime cannot be imported.

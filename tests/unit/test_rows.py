@@ -16,7 +16,7 @@ def table(path, pairs, header="text\tlabel"):
 
 
 def load(request, *, multi_label=False, calibrate=True):
-    return rows.load(request, labels=LABELS, multi_label=multi_label, calibrate=calibrate)
+    return rows.load(request, LABELS, multi_label, calibrate=calibrate)
 
 
 PAIRS = [(f"text {i}", "abc"[i % 3]) for i in range(100)]
