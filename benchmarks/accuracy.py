@@ -16,13 +16,35 @@ from pathlib import Path
 from typing import Any
 
 FILE = "text_int8.tflite on LiteRT"
-SEPARATORS = "projection.token_separators=.,!?;:()\"'/-<>*&"
-SHARED = ["--set", "shared_bottleneck=true", "--set", "projection.feature_size=1024"]
+# One bottleneck, no four- and five-grams: the bytes go into features. Letters, digits and common accents only.
+SMALL = ["shared_bottleneck=true", "fourgram=0", "fivegram=0"]
+LETTERS = "projection.vocabulary=abcdefghijklmnopqrstuvwxyz0123456789áéíóúñüöäàèçß"
+SPEECH = [*SMALL, LETTERS, "projection.token_separators='-"]
+REVIEW = [*SMALL, "projection.token_separators=.,!?;:()\"'/-<>*&"]
+
+
+def settings(fields: list[str], *options: str) -> list[str]:
+    return [*options, *(word for field in fields for word in ("--set", field))]
+
+
+def channels(count: int) -> list[str]:
+    return [f"{name}={count}" for name in ("unigram", "bigram", "trigram", "skip1bigram", "skip2bigram")]
+
+
 SETTINGS: dict[str, list[str]] = {
-    "snips": ["--max-seq-len", "32", "--epochs", "20", *SHARED],
-    "clinc150": ["--max-seq-len", "32", "--epochs", "30", "--batch-size", "128", "--learning-rate", "4e-3", *SHARED],
-    "sst2": ["--max-seq-len", "64", "--epochs", "5", "--batch-size", "128", *SHARED],
-    "imdb": ["--max-seq-len", "512", "--epochs", "5", "--batch-size", "32", "--set", SEPARATORS, *SHARED],
+    "snips": settings([*SPEECH, "projection.feature_size=640"], *["--max-seq-len", "32", "--epochs", "15"]),
+    "clinc150": settings(
+        [*SPEECH, *channels(40), "projection.feature_size=1536"],
+        *["--max-seq-len", "32", "--epochs", "30", "--batch-size", "128", "--learning-rate", "4e-3"],
+    ),
+    "sst2": settings(
+        [*SMALL, *channels(48), "projection.feature_size=1536"],
+        *["--max-seq-len", "64", "--epochs", "5", "--batch-size", "128", "--distortion", "0.05"],
+    ),
+    "imdb": settings(
+        [*REVIEW, *channels(48), "projection.feature_size=1536"],
+        *["--max-seq-len", "512", "--epochs", "6", "--batch-size", "32", "--distortion", "0.05"],
+    ),
 }
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from exporters.artifacts import BATCH_SIGNATURE, FEATURES, FLOAT, TEXT, Artifact
+from exporters.artifacts import BATCH_SIGNATURE, FEATURES, FLOAT, Artifact
 from exporters.parity import EXACT, FLOAT_ATOL
-from exporters.runners import KerasRunner, OnnxRunner, Runner, TfliteRunner, TfliteRuntimeRunner
+from exporters.runners import KerasRunner, OnnxRunner, Runner, TfliteRunner, TfliteRuntimeRunner, batch_rows
 from exporters.verify import Check
 
 Placed = tuple[Artifact, Path]
@@ -19,10 +19,11 @@ Placed = tuple[Artifact, Path]
 def plan(model: Any, placed: Iterable[Placed]) -> tuple[list[Check], list[Check]]:
     """Checks for all rows, and probes. `placed` are artifacts with their files, float ones first."""
     keras = KerasRunner(model)
+    rows = batch_rows(model.config.max_seq_len * model.config.projection.feature_size)
     checks, probes = [Check(runner=keras, against=None)], []
     features: dict[str, str] = {}  # target -> name of the features-in runner that came last
     for artifact, path in placed:
-        runner = _runner(artifact, path)
+        runner = _runner(artifact, path, rows)
         is_float = artifact.recipe == FLOAT.name
         if artifact.graph == FEATURES:
             against = keras.name if is_float else features.get(artifact.target, keras.name)
@@ -34,10 +35,12 @@ def plan(model: Any, placed: Iterable[Placed]) -> tuple[list[Check], list[Check]
         else:
             checks.append(Check(runner=runner, against=features[artifact.target], limit=EXACT))
         if artifact.target == "tflite" and TfliteRuntimeRunner.installed():
-            probes.append(Check(runner=TfliteRuntimeRunner(path, takes=artifact.graph), against=runner.name))
+            probe = TfliteRuntimeRunner(path, takes=artifact.graph)
+            probes.append(Check(runner=probe, against=runner.name, limit=FLOAT_ATOL if is_float else None))
     return checks, probes
 
 
-def _runner(artifact: Artifact, path: Path) -> Runner:
-    takes = TEXT if artifact.graph == TEXT else FEATURES
-    return TfliteRunner(path, takes=takes) if artifact.target == "tflite" else OnnxRunner(path, takes=takes)
+def _runner(artifact: Artifact, path: Path, rows: int) -> Runner:
+    if artifact.target == "tflite":
+        return TfliteRunner(path, takes=artifact.graph)
+    return OnnxRunner(path, takes=artifact.graph, rows=rows)

@@ -7,6 +7,7 @@ work starts, so that `--help` and usage errors answer at once. Leaves out what a
 import argparse
 import contextlib
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import NoReturn
 from exporters import interrupt, output, request
 from exporters.errors import EXIT_INPUT, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_PASS, ExportError
 from exporters.native_log import quiet_native_output
+from exporters.progress import Progress
 from models_tf import registry
 from models_tf.errors import InputError
 from quantize import recipe as recipes
@@ -57,13 +59,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_stdout()
         return EXIT_PASS
     except KeyboardInterrupt:
         return _fail("interrupted", EXIT_INTERRUPTED, debug)
     except InputError as error:
         return _fail(str(error), EXIT_INPUT, debug)
     except OSError as error:
+        _drop_stdout()
         return _fail(_describe(error), EXIT_INPUT, debug)
     except MemoryError:
         return _fail("not enough memory. Try a smaller --max-seq-len.", EXIT_INPUT, debug)
@@ -98,15 +101,14 @@ def _export(arguments: list[str]) -> int:
     output.check_free(output.absolute(wanted.output_folder), force=wanted.force)
     interrupt.install(PROGRAM)
     with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
-        from exporters.progress import Progress
-
         progress = Progress(stream=stderr, quiet=options.json)
         progress.line(f"{PROGRAM} {wanted.quantize} for {', '.join(wanted.target)}, into {wanted.output_folder}")
         from exporters.pipeline import export
 
-        report = export(wanted, progress=progress, command=" ".join([PROGRAM, *arguments]))
-        stdout.write(report.to_json() + "\n" if options.json else report.summary())
-        stdout.flush()
+        report = export(wanted, progress=progress, command=shlex.join([PROGRAM, *arguments]))
+        with contextlib.suppress(BrokenPipeError):  # nobody reads: the exit code still tells
+            stdout.write(report.to_json() + "\n" if options.json else report.summary())
+            stdout.flush()
         for failure in report.failures:
             stderr.write(f"{PROGRAM}: {failure.gate} gate failed: {failure.message}\n")
         return report.exit_code
@@ -118,8 +120,9 @@ def _train(arguments: list[str]) -> int:
     parser = _Parser(prog=f"{PROGRAM} train", description="Train a model on your own rows.", allow_abbrev=False)
     cli.add_arguments(parser)
     parser.add_argument("--debug", action="store_true", help="show the trace of an error")
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    return cli.run(_parse(parser, arguments))
+    options = _parse(parser, arguments)
+    with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
+        return cli.run(options, stdout, stderr)
 
 
 def _models(arguments: list[str]) -> int:
@@ -208,7 +211,13 @@ def _version() -> int:
 
 def _describe(error: OSError) -> str:
     place = f": {error.filename}" if error.filename else ""
-    return f"{error.strerror or error}{place}. Nothing was written."
+    return f"{error.strerror or error}{place}. {output.outcome()}"
+
+
+def _drop_stdout() -> None:
+    """What could not be written would be tried again, and complained about, when Python ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int, debug: bool) -> int:

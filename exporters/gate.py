@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from exporters.errors import AccuracyError, ParityError, SchemeError, SizeError
+from exporters.errors import AccuracyError, ExportError, ParityError, SchemeError, SizeError
 from exporters.report import Failure, FileRecord
 from exporters.request import ExportRequest
 from exporters.verify import Verification
@@ -17,25 +17,20 @@ def judge(
     request: ExportRequest, verified: Verification, *, files: Iterable[FileRecord], scheme_problems: Iterable[str]
 ) -> tuple[Failure, ...]:
     """Failures in the order of their weight. Parity and scheme are always judged, the others when asked for."""
-    found = [(ParityError, parity.failure()) for parity in verified.parities if not parity.passed]
-    found += [(SchemeError, problem) for problem in scheme_problems]
+    failures = [_failure(ParityError, parity.failure()) for parity in verified.parities if not parity.passed]
+    failures += [_failure(SchemeError, problem) for problem in scheme_problems]
     if request.max_drop is not None:
-        found += [
-            (
-                AccuracyError,
-                f"{stage.stage}: expected a drop of at most {request.max_drop:g} points. Received: {stage.drop:.2f} "
-                f"({stage.score.value:.2f} % of {stage.score.n} rows).",
-            )
-            for stage in verified.scores
-            if not stage.drop <= request.max_drop + _ROUNDING
-        ]
+        limit = f"expected a drop of at most {request.max_drop:g} points"
+        for stage in verified.scores:
+            if not stage.drop <= request.max_drop + _ROUNDING:
+                received = f"{stage.drop:.2f} ({stage.score.value:.2f} % of {stage.score.n} rows)"
+                failures.append(_failure(AccuracyError, f"{stage.stage}: {limit}. Received: {received}."))
     if request.max_size_bytes is not None:
-        found += [
-            (SizeError, f"{file.name}: expected at most {request.max_size_bytes} bytes. Received: {file.size_bytes}.")
-            for file in files
-            if file.target and file.size_bytes > request.max_size_bytes
-        ]
-    return tuple(Failure(gate=kind.gate, message=message) for kind, message in found)
+        limit = f"expected at most {request.max_size_bytes} bytes"
+        for file in files:
+            if file.target and file.size_bytes > request.max_size_bytes:
+                failures.append(_failure(SizeError, f"{file.name}: {limit}. Received: {file.size_bytes}."))
+    return tuple(failures)
 
 
 def remarks(verified: Verification) -> tuple[str, ...]:
@@ -44,3 +39,7 @@ def remarks(verified: Verification) -> tuple[str, ...]:
     if worst is None or worst.drop <= max(_REMARKABLE_DROP, 2 * worst.score.standard_error):
         return ()
     return (f"{worst.stage} loses {worst.drop:.2f} points; --max-drop makes that an error.",)
+
+
+def _failure(kind: type[ExportError], message: str) -> Failure:
+    return Failure(gate=kind.gate, message=message)

@@ -14,6 +14,7 @@ from types import TracebackType
 from models_tf.errors import InputError
 
 _pending: set["OutputFolder"] = set()
+_committed: list[Path] = []
 
 
 class OutputFolder:
@@ -83,6 +84,7 @@ class OutputFolder:
                 raise
             self._staging = None
             self._made_parents = []
+            _committed.append(self.path)
         finally:
             if old is not None:
                 shutil.rmtree(old.parent, ignore_errors=True)
@@ -148,3 +150,8 @@ def discard_all() -> bool:
     for folder in list(_pending):
         folder.discard()
     return True
+
+
+def outcome() -> str:
+    """What a run that ends early has left behind, for its last line."""
+    return f"The output in {_committed[-1]} is complete." if _committed else "Nothing was written."

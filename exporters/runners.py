@@ -22,9 +22,10 @@ LITERT = "litert"
 FEATURES, TEXT, LOGITS = "features", "text", "logits"
 SIGNATURE = "serving_default"
 _RUNTIME_NAMES = {LITERT: "LiteRT", TFLITE_RUNTIME: "tflite-runtime"}
-# Values of one batch in Keras, which holds several float copies of it: 2**23 of them are 32 MB a copy.
-_KERAS_VALUES = 1 << 23
-_ONNX_BATCH = 32
+# Features of one batch where the runtime takes any number of rows. Graphs hold several float copies of them, so 2**21
+# are some times 8 MB.
+_BATCH_VALUES = 1 << 21
+_BATCH_ROWS = 32
 _WORKER_SECONDS = 300
 
 Values: TypeAlias = "np.ndarray | Sequence[bytes]"
@@ -57,7 +58,7 @@ class KerasRunner:
     def __call__(self, values: Values) -> np.ndarray:
         if not isinstance(values, np.ndarray):
             raise TypeError("Keras takes features here, not texts")
-        size = max(1, min(len(values), _KERAS_VALUES * len(values) // values.size))
+        size = batch_rows(values[0].size)
         return np.concatenate([self._function(values[i : i + size]).numpy() for i in range(0, len(values), size)])
 
 
@@ -94,13 +95,13 @@ class TfliteRunner:
 class OnnxRunner:
     """An .onnx file in ONNX Runtime, on the CPU."""
 
-    def __init__(self, path: Path, *, takes: str) -> None:
+    def __init__(self, path: Path, *, takes: str, rows: int = _BATCH_ROWS) -> None:
         session = onnx_session(path.read_bytes(), takes=takes)
         (given,), (answer,) = session.get_inputs(), session.get_outputs()
         if given.name != takes:
             raise ValueError(f"{path.name} must have the input {takes}. Received: {given.name}.")
         self.takes, self._output = takes, answer.name
-        self._batch = given.shape[0] if isinstance(given.shape[0], int) else _ONNX_BATCH
+        self._batch = given.shape[0] if isinstance(given.shape[0], int) else rows
         self._fixed = isinstance(given.shape[0], int)
         self._session = session
         self.name = f"{path.name} on ONNX Runtime"
@@ -135,6 +136,11 @@ class TfliteRuntimeRunner:
             lines = done.stderr.decode(errors="replace").strip().splitlines()
             raise RunnerError(f"{self.name}: {lines[-1] if lines else f'the process ended with {done.returncode}'}")
         return np.load(io.BytesIO(done.stdout), allow_pickle=False)
+
+
+def batch_rows(row_values: int) -> int:
+    """Rows of a batch for rows of so many values."""
+    return max(1, min(_BATCH_ROWS, _BATCH_VALUES // row_values))
 
 
 def tflite_interpreter(content: bytes, *, takes: str, runtime: str = LITERT, threads: int = 1) -> Any:

@@ -4,18 +4,25 @@ Float files are held against Keras, text-in against features-in, quantized again
 quantization error stay apart. Rows go through in chunks: memory does not grow with their number. Only logits are kept.
 """
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from exporters.evaluate import score
 from exporters.parity import Parity, compare
 from exporters.report import StageScore
+from exporters.rows import Rows
 from exporters.runners import FEATURES, Runner, RunnerError
 
-CHUNK_ROWS = 256
+# Texts -> features int8 [rows, time, feature].
+Project: TypeAlias = Callable[[Sequence[bytes]], np.ndarray]
+
+_CHUNK_ROWS = 256
+_CHUNK_BYTES = 1 << 26
 _WORKERS = 2
 # Two runtimes may round an int8 value differently; a runtime that cannot run a file answers with something else
 # altogether (zeros were seen), which is near chance: half of the rows is far from both.
@@ -39,54 +46,48 @@ class Verification:
 
 
 def verify(
-    checks: Sequence[Check],
-    texts: Sequence[str],
-    targets: np.ndarray | None,
-    *,
-    project: Callable[[Sequence[bytes]], np.ndarray],
-    probes: Sequence[Check] = (),
-    chunk_rows: int = CHUNK_ROWS,
-    seed: int = 0,
+    checks: Sequence[Check], probes: Sequence[Check], data: Rows, project: Project, *, seed: int = 0
 ) -> Verification:
     """Runs `checks` on all rows and `probes` (other runtimes, each start costly) on the first chunk.
 
     A check is held against an earlier one. The first is what accuracy drops are counted from.
     """
-    logits: dict[str, list[np.ndarray]] = {check.runner.name: [] for check in checks}
-    parities: list[Parity] = []
-    notes: list[str] = []
+    parts: dict[str, list[np.ndarray]] = {check.runner.name: [] for check in checks}
+    answers: list[np.ndarray | str] = []
     with ThreadPoolExecutor(_WORKERS) as pool:
-        for start in range(0, len(texts), chunk_rows):
-            encoded = [text.encode() for text in texts[start : start + chunk_rows]]
-            features = project(encoded)
-
-            def run(check: Check, features: np.ndarray = features, encoded: list[bytes] = encoded) -> np.ndarray:
-                return check.runner(features if check.runner.takes == FEATURES else encoded)
-
-            pending = [pool.submit(_attempt, run, probe) for probe in probes] if start == 0 else []
-            for check, rows in zip(checks, pool.map(run, checks), strict=True):
-                logits[check.runner.name].append(rows)
-            for probe, job in zip(probes, pending, strict=bool(pending)):
-                parity, note = _judge_probe(probe, job.result(), logits)
-                parities += [parity] if parity else []
-                notes += [note] if note else []
-    whole = {name: np.concatenate(parts) for name, parts in logits.items()}
+        for texts in _chunks(data.texts, project):
+            run = functools.partial(_run, texts=texts, features=project(texts))
+            pending = [] if answers else [pool.submit(_attempt, run, probe) for probe in probes]
+            for check, logits in zip(checks, pool.map(run, checks), strict=True):
+                parts[check.runner.name].append(logits)
+            answers += [job.result() for job in pending]
+    whole = {name: np.concatenate(chunks) for name, chunks in parts.items()}
     parities = [
         compare(check.runner.name, whole[check.runner.name], check.against, whole[check.against], limit=check.limit)
         for check in checks
         if check.against is not None
-    ] + parities
+    ]
+    probed, notes = _judge_probes(probes, answers, whole)
     return Verification(
-        parities=tuple(parities),
-        scores=() if targets is None else _scores(checks, whole, targets, seed),
+        parities=(*parities, *probed),
+        scores=() if data.targets is None else _scores(whole, data.targets, seed),
         notes=tuple(notes),
     )
 
 
-def _scores(
-    checks: Sequence[Check], logits: dict[str, np.ndarray], targets: np.ndarray, seed: int
-) -> tuple[StageScore, ...]:
-    scores = {check.runner.name: score(logits[check.runner.name], targets, seed=seed) for check in checks}
+def _chunks(texts: Sequence[str], project: Project) -> Iterator[list[bytes]]:
+    """Texts whose features fill at most `_CHUNK_BYTES`."""
+    size = max(1, min(_CHUNK_ROWS, _CHUNK_BYTES // project([b""]).nbytes))
+    for start in range(0, len(texts), size):
+        yield [text.encode() for text in texts[start : start + size]]
+
+
+def _run(check: Check, *, texts: list[bytes], features: np.ndarray) -> np.ndarray:
+    return check.runner(features if check.runner.takes == FEATURES else texts)
+
+
+def _scores(logits: dict[str, np.ndarray], targets: np.ndarray, seed: int) -> tuple[StageScore, ...]:
+    scores = {name: score(rows, targets, seed=seed) for name, rows in logits.items()}
     first = next(iter(scores.values()))
     return tuple(StageScore(stage=name, score=value, drop=first.value - value.value) for name, value in scores.items())
 
@@ -98,13 +99,17 @@ def _attempt(run: Callable[[Check], np.ndarray], probe: Check) -> np.ndarray | s
         return str(error)
 
 
-def _judge_probe(
-    probe: Check, answer: np.ndarray | str, logits: dict[str, list[np.ndarray]]
-) -> tuple[Parity | None, str | None]:
-    if isinstance(answer, str):
-        return None, f"Not verified there: {answer}"
-    reference = probe.against or next(iter(logits))
-    parity = compare(probe.runner.name, answer, reference, logits[reference][0], limit=probe.limit)
-    if parity.argmax_agreement < _SAME_MODEL:
-        return parity, f"{probe.runner.name} answers something else than {reference}: do not ship the file for it."
-    return parity, None
+def _judge_probes(
+    probes: Sequence[Check], answers: Sequence[np.ndarray | str], logits: dict[str, np.ndarray]
+) -> tuple[list[Parity], list[str]]:
+    parities, notes = [], []
+    for probe, answer in zip(probes, answers, strict=True):
+        if isinstance(answer, str):
+            notes.append(f"Not verified there: {answer}")
+            continue
+        reference = probe.against or next(iter(logits))
+        parity = compare(probe.runner.name, answer, reference, logits[reference][: len(answer)], limit=probe.limit)
+        parities.append(parity)
+        if parity.argmax_agreement < _SAME_MODEL:
+            notes.append(f"{probe.runner.name} answers something else than {reference}: do not ship the file for it.")
+    return parities, notes

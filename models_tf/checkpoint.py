@@ -29,7 +29,7 @@ class Checkpoint:
 
 
 def save(folder: Path, checkpoint: Checkpoint) -> None:
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save as to_bytes
 
     folder.mkdir(parents=True, exist_ok=True)
     document = {
@@ -39,7 +39,7 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
         "training": checkpoint.training,
     }
     weights = {name: np.ascontiguousarray(value) for name, value in checkpoint.weights.items()}
-    save_file(weights, folder / WEIGHTS_FILE)
+    (folder / WEIGHTS_FILE).write_bytes(to_bytes(weights))
     (folder / LABELS_FILE).write_text("".join(label + "\n" for label in checkpoint.labels), encoding="utf-8")
     (folder / CONFIG_FILE).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 

@@ -16,6 +16,7 @@ def clean(model: onnx.ModelProto, *, names: Mapping[str, str] | None = None) -> 
     graph = model.graph
     _share_initializers(graph)
     _drop_unused(graph)
+    _order_nodes(graph)
     _order_initializers(graph)
     outer = {value.name: value.name for value in (*graph.input, *graph.output)} | dict(names or {})
     _rename(graph, outer)
@@ -95,6 +96,29 @@ def _drop_unused(graph: onnx.GraphProto) -> None:
     copies = [onnx.TensorProto.FromString(item.SerializeToString()) for item in initializers]
     del graph.initializer[:]
     graph.initializer.extend(copies)
+
+
+def _order_nodes(graph: onnx.GraphProto) -> None:
+    """Each operator after what it reads, walking back from the outputs: the converter's order depends on names that
+    differ between two conversions in one process, so the bytes would too.
+    """
+    producers = {name: node for node in graph.node for name in node.output}
+    ordered: list[onnx.NodeProto] = []
+    done: set[str] = set()
+    stack = [value.name for value in reversed(graph.output)]
+    while stack:
+        name = stack[-1]
+        node = producers.get(name)
+        waiting = [] if node is None else [n for n in node.input if n in producers and n not in done]
+        if name not in done and waiting:
+            stack.extend(reversed(waiting))
+            continue
+        stack.pop()
+        if node is not None and name not in done:
+            ordered.append(onnx.NodeProto.FromString(node.SerializeToString()))
+            done.update(node.output)
+    del graph.node[:]
+    graph.node.extend(ordered)
 
 
 def _order_initializers(graph: onnx.GraphProto) -> None:

@@ -3,9 +3,8 @@
 import argparse
 import dataclasses
 import json
-import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from models_tf import registry
 from models_tf.errors import InputError
@@ -73,21 +72,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
 
 
-def run(args: argparse.Namespace) -> int:
-    result = train(args)
+def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """Trains as the flags say; the result goes to `stdout`, progress to `stderr`."""
+    result = train(args, stderr)
     if args.json:
-        print(json.dumps(result))
-    else:
-        print(
-            f"dev accuracy {100 * result['dev_accuracy']:.2f} % (n = {result['dev_rows']}, standard error "
-            f"{100 * result['dev_standard_error']:.2f}), with typos in {100 * result['typo_probability']:.0f} % of the "
-            f"tokens {100 * result['dev_accuracy_with_typos']:.2f} %; best of {result['epochs']} epochs: "
-            f"{result['best_epoch'] + 1}; checkpoint: {result['output']}"
-        )
+        stdout.write(json.dumps(result) + "\n")
+        return 0
+    stdout.write(
+        f"dev accuracy {100 * result['dev_accuracy']:.2f} % (n = {result['dev_rows']}, standard error "
+        f"{100 * result['dev_standard_error']:.2f}), with typos in {100 * result['typo_probability']:.0f} % of the "
+        f"tokens {100 * result['dev_accuracy_with_typos']:.2f} %; best of {result['epochs']} epochs: "
+        f"{result['best_epoch'] + 1}; checkpoint: {result['output']}\n"
+    )
     return 0
 
 
-def train(args: argparse.Namespace) -> dict[str, Any]:
+def train(args: argparse.Namespace, stderr: TextIO) -> dict[str, Any]:
     """Checks everything that can be checked, then trains. Writes nothing before the checks are done."""
     from models_tf.training.batches import LabelledFile, open_examples
 
@@ -113,7 +113,7 @@ def train(args: argparse.Namespace) -> dict[str, Any]:
     from models_tf.training.trainer import Trainer
 
     keras.utils.set_random_seed(settings.seed)
-    progress = Progress(sys.stderr, quiet=args.json)
+    progress = Progress(stderr, quiet=args.json)
     model = entry.model_class()(config)
     teacher = _teacher(settings, examples, multi_label=args.multi_label)
     trainer = Trainer(model, entry.name, examples, settings=settings, progress=progress, teacher=teacher)

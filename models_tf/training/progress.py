@@ -1,13 +1,12 @@
 """What training shows: a live line on a terminal, a line an epoch elsewhere."""
 
-import sys
 import time
 from typing import TextIO
 
 
 class Progress:
-    def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
-        self.stream = stream or sys.stderr
+    def __init__(self, stream: TextIO, *, quiet: bool = False) -> None:
+        self.stream = stream
         self.quiet = quiet
         self.live = not quiet and self.stream.isatty()
         self._shown = 0.0

@@ -259,11 +259,14 @@ def test_ctrl_c_at_any_moment_leaves_nothing(tiny_checkpoint, table, tmp_path, s
     assert everything_under(tmp_path) == []
 
 
-def test_a_reader_that_goes_away_does_not_break_the_export(tiny_checkpoint, tmp_path):
+def test_a_reader_that_goes_away_changes_neither_the_files_nor_the_exit_code(tiny_checkpoint, tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        command("--checkpoint", tiny_checkpoint, "--quantize", "float32", "--target", "onnx", "--output", "out"),
+        command(
+            *("--checkpoint", tiny_checkpoint, "--quantize", "float32", "--target", "onnx", "--output", "out"),
+            *("--max-size", "1KB"),
+        ),
         cwd=tmp_path,
         env=environment(),
         stdout=writing,
@@ -272,6 +275,6 @@ def test_a_reader_that_goes_away_does_not_break_the_export(tiny_checkpoint, tmp_
         check=False,
     )
     os.close(writing)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 4, done.stderr
     assert "Traceback" not in done.stderr
     assert (tmp_path / "out" / "report.json").is_file()

@@ -164,3 +164,17 @@ def test_a_reader_that_goes_away_is_no_error():
     )
     assert done.returncode == 0
     assert done.stderr == ""
+
+
+def test_a_full_disk_under_stdout_is_one_line():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "exporters.cli", "models"],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "export-mobile: No space left on device. Nothing was written.\n"

@@ -154,3 +154,20 @@ def test_a_signal_in_the_middle_leaves_nothing_and_says_one_line(tmp_path, numbe
     assert process.returncode == code
     assert stderr == f"export-mobile: {word}. Nothing was written.\n"
     assert everything_under(tmp_path) == []
+
+
+def test_a_signal_after_the_commit_says_that_the_output_is_complete(tmp_path):
+    script = SCRIPT.replace('    print("ready"', '    folder.commit()\n    print("ready"')
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "out")],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=20)
+    assert stderr == f"export-mobile: interrupted. The output in {tmp_path / 'out'} is complete.\n"
+    assert everything_under(tmp_path) == ["out", "out/x.txt"]

@@ -7,9 +7,11 @@ import pytest
 
 from exporters.errors import AccuracyError, ParityError, SizeError
 from exporters.evaluate import Score
-from exporters.gate import judge
+from exporters.gate import judge, remarks
 from exporters.parity import Parity
 from exporters.report import Failure, FileRecord, Latency, Report, StageScore
+from exporters.request import ExportRequest
+from exporters.verify import Verification
 
 GOOD = Parity(
     candidate="f.tflite", reference="Keras", rows=4, max_abs=1e-6, mean_abs=1e-7, argmax_agreement=1.0, limit=1e-4
@@ -121,14 +123,16 @@ def test_summary_names_files_sizes_accuracy_verdict_and_folder():
     assert "FAILED (size): out" in text
 
 
+def verified(*parities) -> Verification:
+    return Verification(parities=parities, scores=make().accuracy, notes=())
+
+
 def test_the_gate_collects_all_failures():
     failures = judge(
-        parities=[BAD, GOOD, BAD],
-        scheme_problems=["float tensor x"],
-        scores=make().accuracy,
+        ExportRequest(max_drop=0.5, max_size_bytes=999),
+        verified(BAD, GOOD, BAD),
         files=(FILE, LABELS),
-        max_drop=0.5,
-        max_size_bytes=999,
+        scheme_problems=["float tensor x"],
     )
     assert [failure.gate for failure in failures] == ["parity", "parity", "scheme", "accuracy", "size"]
     assert "Received: 2.50" in failures[3].message
@@ -136,12 +140,17 @@ def test_the_gate_collects_all_failures():
 
 
 def test_limits_that_are_just_met_pass():
-    assert not judge(
-        parities=[GOOD], scheme_problems=[], scores=make().accuracy, files=(FILE,), max_drop=2.5, max_size_bytes=1000
-    )
+    request = ExportRequest(max_drop=2.5, max_size_bytes=1000)
+    assert not judge(request, verified(GOOD), files=(FILE,), scheme_problems=[])
 
 
 def test_accuracy_and_size_are_judged_only_when_asked_for():
-    assert not judge(
-        parities=[GOOD], scheme_problems=[], scores=make().accuracy, files=(FILE,), max_drop=None, max_size_bytes=None
+    assert not judge(ExportRequest(), verified(GOOD), files=(FILE,), scheme_problems=[])
+
+
+def test_a_large_loss_is_remarked_even_without_a_limit():
+    lost = dataclasses.replace(
+        verified(), scores=(*make().accuracy[:1], dataclasses.replace(make().accuracy[1], drop=9.0))
     )
+    assert "loses 9.00 points" in remarks(lost)[0]
+    assert remarks(verified()) == ()  # 2.5 points are within two standard errors of 40 rows

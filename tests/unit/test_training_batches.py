@@ -1,5 +1,8 @@
 """Batches: every row once, in a fixed random order, in bounded memory."""
 
+import gzip
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -86,3 +89,34 @@ def test_a_file_that_cannot_be_learnt_from_is_refused(
 def test_a_dev_label_that_train_lacks_is_named_with_its_row(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"row 3 .*'new'"):
         data.check_labels(labelled(tmp_path / "f.tsv", [("a", "label0"), ("b", "new")]), KNOWN)
+
+
+MEMORY_SCRIPT = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+from models_tf.training import batches as data
+file = data.LabelledFile(path=Path(sys.argv[1]), text_column=None, label_column=None, label_separator=None)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+counts, rows = data.count_labels(file)
+labels = {label: index for index, label in enumerate(sorted(counts))}
+seen = sum(len(batch.texts) for batch in data.batches(file, labels, 64, np.random.default_rng(0)))
+assert seen == rows == int(sys.argv[2]), (seen, rows)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    """A file four times as large as the window costs no more memory than one that fills it once."""
+    grown = {}
+    for windows in (1, 4):
+        rows = windows * data.WINDOW_CHARACTERS // 1000
+        with gzip.open(tmp_path / "f.tsv.gz", "wb", compresslevel=1) as file:
+            file.write(b"text\tlabel\n")
+            file.writelines(b"%09d %s\tlabel%d\n" % (i, b"word " * 198, i % 3) for i in range(rows))
+        command = [sys.executable, "-c", MEMORY_SCRIPT, str(tmp_path / "f.tsv.gz"), str(rows)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+        grown[windows] = int(done.stdout)
+    # Two windows may live at a time while one is handed over.
+    assert grown[4] < 2.2 * grown[1], grown

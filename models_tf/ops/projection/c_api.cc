@@ -1,6 +1,6 @@
-// The core behind a C interface, for ctypes and for hosts without a runtime.
-//
-// Handles are opaque; a function that can fail returns 0 (or null) and writes one line to `error`.
+// The core behind the C interface of c_api.h, where every function is described.
+#include "c_api.h"
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -10,12 +10,6 @@
 #include "hashing.h"
 #include "projection.h"
 #include "text.h"
-
-#if defined(_WIN32)
-#define EXPORT_MOBILE_API extern "C" __declspec(dllexport)
-#else
-#define EXPORT_MOBILE_API extern "C" __attribute__((visibility("default")))
-#endif
 
 namespace {
 
@@ -38,13 +32,12 @@ std::string_view View(const char* data, int64_t size) { return {data, static_cas
 
 }  // namespace
 
-EXPORT_MOBILE_API int64_t export_mobile_default_config(char* out, int64_t capacity) {
+extern "C" int64_t export_mobile_default_config(char* out, int64_t capacity) {
   return CopyOut(export_mobile::ConfigToText(ProjectionConfig()), out, capacity);
 }
 
-EXPORT_MOBILE_API Projection* export_mobile_projection_create(const char* config,
-                                                              int64_t config_size, char* error,
-                                                              int64_t error_capacity) try {
+extern "C" Projection* export_mobile_projection_create(const char* config, int64_t config_size,
+                                                       char* error, int64_t error_capacity) try {
   ProjectionConfig parsed;
   Status status = export_mobile::ParseConfig(View(config, config_size), &parsed);
   auto projection = std::make_unique<Projection>();
@@ -57,15 +50,12 @@ EXPORT_MOBILE_API Projection* export_mobile_projection_create(const char* config
   return nullptr;
 }
 
-EXPORT_MOBILE_API void export_mobile_projection_free(Projection* projection) { delete projection; }
+extern "C" void export_mobile_projection_free(Projection* projection) { delete projection; }
 
-// Text i is data[offsets[i], offsets[i + 1]). `value_size` is that of the output to come;
-// `rows` becomes the rows of each text in it.
-EXPORT_MOBILE_API Batch* export_mobile_batch_create(const Projection* projection, const char* data,
-                                                    const int64_t* offsets, int64_t count,
-                                                    uint64_t seed, int64_t value_size, int threads,
-                                                    int64_t* rows, char* error,
-                                                    int64_t error_capacity) try {
+extern "C" Batch* export_mobile_batch_create(const Projection* projection, const char* data,
+                                             const int64_t* offsets, int64_t count, uint64_t seed,
+                                             int64_t value_size, int threads, int64_t* rows,
+                                             char* error, int64_t error_capacity) try {
   std::vector<std::string_view> texts(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     texts[static_cast<size_t>(i)] = View(data + offsets[i], offsets[i + 1] - offsets[i]);
@@ -84,31 +74,25 @@ EXPORT_MOBILE_API Batch* export_mobile_batch_create(const Projection* projection
   return nullptr;
 }
 
-// `out` holds count * rows * feature_size values, `lengths` count.
-EXPORT_MOBILE_API int export_mobile_batch_write_int8(const Projection* projection,
-                                                     const Batch* batch, int threads, int8_t* out,
-                                                     int32_t* lengths) {
+extern "C" int export_mobile_batch_write_int8(const Projection* projection, const Batch* batch,
+                                              int threads, int8_t* out, int32_t* lengths) {
   return batch->Write(*projection, threads, out, lengths).ok();
 }
 
-EXPORT_MOBILE_API int export_mobile_batch_write_float(const Projection* projection,
-                                                      const Batch* batch, int threads, float* out,
-                                                      int32_t* lengths) {
+extern "C" int export_mobile_batch_write_float(const Projection* projection, const Batch* batch,
+                                               int threads, float* out, int32_t* lengths) {
   return batch->Write(*projection, threads, out, lengths).ok();
 }
 
-EXPORT_MOBILE_API void export_mobile_batch_free(Batch* batch) { delete batch; }
+extern "C" void export_mobile_batch_free(Batch* batch) { delete batch; }
 
-// The stages by themselves, so that each can be compared with the reference.
-
-EXPORT_MOBILE_API int64_t export_mobile_normalize(const Projection* projection, const char* text,
-                                                  int64_t size, char* out, int64_t capacity) {
+extern "C" int64_t export_mobile_normalize(const Projection* projection, const char* text,
+                                           int64_t size, char* out, int64_t capacity) {
   return CopyOut(export_mobile::Normalize(projection->config(), View(text, size)), out, capacity);
 }
 
-// Writes begin and end of up to `capacity` tokens; returns how many there are.
-EXPORT_MOBILE_API int64_t export_mobile_split(const Projection* projection, const char* text,
-                                              int64_t size, int64_t* spans, int64_t capacity) {
+extern "C" int64_t export_mobile_split(const Projection* projection, const char* text, int64_t size,
+                                       int64_t* spans, int64_t capacity) {
   std::vector<std::string_view> tokens;
   export_mobile::SplitText(projection->config(), View(text, size), &tokens);
   for (int64_t i = 0; i < std::min(capacity, static_cast<int64_t>(tokens.size())); ++i) {
@@ -119,9 +103,8 @@ EXPORT_MOBILE_API int64_t export_mobile_split(const Projection* projection, cons
   return static_cast<int64_t>(tokens.size());
 }
 
-// `codes` has room for 128; returns how many were written. The token is valid UTF-8, not empty.
-EXPORT_MOBILE_API int64_t export_mobile_hash(const Projection* projection, const char* token,
-                                             int64_t size, uint64_t* codes) {
+extern "C" int64_t export_mobile_hash(const Projection* projection, const char* token, int64_t size,
+                                      uint64_t* codes) {
   const ProjectionConfig& config = projection->config();
   return export_mobile::HashToken(config.hash, config.bytes, View(token, size), config.feature_size,
                                   codes);

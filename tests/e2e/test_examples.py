@@ -1,0 +1,42 @@
+"""The examples run as their docstrings say, and stay short."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
+
+
+def run(script: str, *arguments: str | Path) -> str:
+    command = [sys.executable, str(EXAMPLES / script), *map(str, arguments)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def snips_export(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("examples") / "out"
+    command = [sys.executable, "-m", "exporters.cli", "--output", str(folder)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_an_example_has_at_most_forty_lines(script: str) -> None:
+    assert len((EXAMPLES / script).read_text().splitlines()) <= 40
+
+
+def test_the_python_example_exports_and_prints_sizes_and_accuracy(tmp_path: Path) -> None:
+    out = run("export_from_python.py", tmp_path / "out")
+    assert "text_int8.tflite: " in out
+    assert "Keras: " in out
+
+
+@pytest.mark.parametrize("script", ["classify_text.py", "classify_features.py", "classify_onnx.py"])
+def test_each_kind_of_file_answers_the_same_label(script: str, snips_export: Path) -> None:
+    assert run(script, snips_export, "will it rain in boston tomorrow").startswith("GetWeather")
