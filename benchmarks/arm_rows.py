@@ -20,6 +20,7 @@ from models_tf.ops.projection.ort_loader import session_options_with_projection
 from models_tf.ops.projection.tflite_loader import import_interpreter, interpreter
 
 LIMIT = 300
+TFLITE = ("litert", "tflite-runtime")
 PACKAGES = {"litert": "ai-edge-litert", "tflite-runtime": "tflite-runtime", "onnxruntime": "onnxruntime"}
 
 
@@ -32,7 +33,7 @@ def measure(folder: Path, table: Path, output: Path) -> None:
     host = HostProjection(ProjectionConfig.from_dict(document["config"]))
     features = [host.project([text])[0] for text in texts]
     logits: dict[str, Any] = {}
-    for runtime in ("litert", "tflite-runtime"):
+    for runtime in TFLITE:
         model = import_interpreter(runtime).Interpreter(str(folder / "features_int8.tflite"), num_threads=1)
         run = model.get_signature_runner("serving_default")
         logits[f"features_int8.tflite, {runtime}"] = [run(features=row)["logits"][0] for row in features]
@@ -46,7 +47,12 @@ def measure(folder: Path, table: Path, output: Path) -> None:
     ]
     truth = [labels.index(row["label"]) for row in rows]
     versions = {name: importlib.metadata.version(package) for name, package in PACKAGES.items()}
-    about = {"machine": platform.machine(), "rows": table.name, "n": len(rows), "versions": versions}
+    about = {
+        "machine": platform.machine(),
+        "rows": f"{table.parent.name}/{table.name}",
+        "n": len(rows),
+        "versions": versions,
+    }
     np.savez(output, about=json.dumps(about), features=np.concatenate(features), truth=truth, **logits)
 
 
@@ -73,9 +79,14 @@ def compare(here: Path, there: Path, result: Path) -> None:
             "accuracy_arm": round(float(np.mean(b[name].argmax(1) == b["truth"])), 4),
         }
     document = {
+        "command": "bash benchmarks/arm.sh FOLDER_OF_AN_EXPORT ROWS.tsv RESULT.json",
         "here": json.loads(str(a["about"])),
         "arm": json.loads(str(b["about"])) | {"emulated": True},
         "features_equal": bool(np.array_equal(a["features"], b["features"])),
+        "text_in_equals_features_in_on_arm": {
+            runtime: bool(np.array_equal(b[f"text_int8.tflite, {runtime}"], b[f"features_int8.tflite, {runtime}"]))
+            for runtime in TFLITE
+        },
         "files": files,
     }
     result.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -13,7 +13,7 @@ def main() -> int:
         return run()
     except KeyboardInterrupt:
         print("export-mobile: interrupted", file=sys.stderr)
-        return 130
+        return 2  # EXIT_INTERRUPTED, whose module may not be imported yet
 
 
 if __name__ == "__main__":

@@ -100,6 +100,8 @@ def _export(arguments: list[str]) -> int:
     wanted = _request(options)
     output.check_free(output.absolute(wanted.output_folder), force=wanted.force)
     interrupt.install(PROGRAM)
+    # An export runs small graphs once or twice: a GPU only costs time to start.
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
         progress = Progress(stream=stderr, quiet=options.json)
         progress.line(f"{PROGRAM} {wanted.quantize} for {', '.join(wanted.target)}, into {wanted.output_folder}")

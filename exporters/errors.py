@@ -7,7 +7,7 @@ its result is not good enough.
 EXIT_PASS = 0
 EXIT_INTERNAL = 1
 EXIT_INPUT = 2
-EXIT_INTERRUPTED = 130
+EXIT_INTERRUPTED = 2  # Ctrl-C: like bad input, the user's doing, and nothing is written
 
 
 class ExportError(Exception):

@@ -15,20 +15,17 @@ from exporters import interrupt
 _QUIET = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "GRPC_VERBOSITY": "ERROR",
-    # An export runs small graphs once or twice: a GPU only costs time to start.
-    "CUDA_VISIBLE_DEVICES": "-1",
 }
 
 
 @contextmanager
 def quiet_native_output(*, enabled: bool) -> Iterator[tuple[TextIO, TextIO]]:
     """Gives the real stdout and stderr; with `enabled` nobody else reaches them inside the block."""
-    for name, value in _QUIET.items():
-        if enabled or name == "CUDA_VISIBLE_DEVICES":
-            os.environ.setdefault(name, value)
     if not enabled:
         yield sys.stdout, sys.stderr
         return
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
     sys.stdout.flush()
     sys.stderr.flush()
     saved = [os.dup(1), os.dup(2)]

@@ -3,7 +3,6 @@
 Pure functions on arrays; the pipeline decides what is compared with what.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,8 +60,3 @@ def compare(
         argmax_agreement=float((logits.argmax(axis=1) == expected.argmax(axis=1)).mean()),
         limit=limit,
     )
-
-
-def failures(parities: Iterable[Parity]) -> list[str]:
-    """All failures, not only the first."""
-    return [parity.failure() for parity in parities if not parity.passed]

@@ -86,7 +86,7 @@ def load(request: ExportRequest, labels: Sequence[str], multi_label: bool, *, ca
     if not calibrate:
         return dataclasses.replace(loaded, calibration_texts=[], calibration_source="not needed")
     if calibration is not None:
-        texts = [row.text for row in _read(calibration, request)]
+        texts = _calibration_texts(calibration, request)
         return dataclasses.replace(
             loaded, calibration_texts=_sample(texts, request.seed), calibration_source=str(calibration)
         )
@@ -108,7 +108,7 @@ def _without_eval(calibration: Path | None, request: ExportRequest) -> Rows:
     """No labels: parity can still be judged, on the calibration texts or on made-up ones."""
     note = "Accuracy is not measured: no --eval-data was given."
     if calibration is not None:
-        texts = _sample([row.text for row in _read(calibration, request)], request.seed)
+        texts = _sample(_calibration_texts(calibration, request), request.seed)
         return Rows(
             texts=texts,
             targets=None,
@@ -152,8 +152,15 @@ def _sample(texts: list[str], seed: int) -> list[str]:
     return [texts[i] for i in picked]
 
 
-def _read(path: Path, request: ExportRequest) -> list[Row]:
-    rows = list(read_table(path, request.text_column, request.label_column))
+def _calibration_texts(path: Path, request: ExportRequest) -> list[str]:
+    texts = [row.text for row in _read(path, request, labelled=False) if row.text.strip()]
+    if not texts:
+        raise InputError(f"{path} must have texts to calibrate with. Received: only empty ones.")
+    return texts
+
+
+def _read(path: Path, request: ExportRequest, *, labelled: bool = True) -> list[Row]:
+    rows = list(read_table(path, request.text_column, request.label_column, labelled=labelled))
     if not rows:
         raise InputError(f"{path} must have rows under its header. Received: none.")
     # JSON can hold half of a surrogate pair, which no runtime can be given.

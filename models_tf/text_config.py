@@ -11,6 +11,9 @@ def default_projection() -> ProjectionConfig:
     return ProjectionConfig(features="mixed", presence_feature=True)
 
 
+_KINDS: dict[str, Any] = {"int": int, "bool": bool, "float": (int, float)}
+
+
 @dataclass(frozen=True, kw_only=True)
 class TextConfig:
     """Labels, projection, length and regularisation; models add their sizes."""
@@ -23,6 +26,11 @@ class TextConfig:
     token_dropout: float = 0.1
 
     def __post_init__(self) -> None:
+        for item in dataclasses.fields(self):
+            name, value = getattr(item.type, "__name__", item.type), getattr(self, item.name)
+            kind = _KINDS.get(str(name))
+            if kind and (not isinstance(value, kind) or isinstance(value, bool) != (kind is bool)):
+                raise ValueError(f"`{item.name}` must be of type {name}. Received: {value!r}.")
         if self.num_labels < (1 if self.multi_label else 2):
             raise ValueError(f"`num_labels` must be at least 2 (multi-label: 1). Received: {self.num_labels}.")
         if not self.projection.presence_feature:

@@ -26,8 +26,13 @@ class Row:
     line: int  # 1 is the first line of the file
 
 
-def read_table(path: Path, text_column: str | None = None, label_column: str | None = None) -> Iterator[Row]:
-    """Rows of a file. Columns not named are guessed: text/sentence/utterance, label/intent/class/category."""
+def read_table(
+    path: Path, text_column: str | None = None, label_column: str | None = None, *, labelled: bool = True
+) -> Iterator[Row]:
+    """Rows of a file. Columns not named are guessed: text/sentence/utterance, label/intent/class/category.
+
+    With `labelled` false only the text is read, and the label is empty.
+    """
     path = Path(path)
     suffix = _suffix(path)
     if not path.is_file():
@@ -35,10 +40,11 @@ def read_table(path: Path, text_column: str | None = None, label_column: str | N
     try:
         with _open(path) as stream:
             lines = _decoded_lines(stream, path)
+            columns = _Columns(text=text_column, label=label_column, labelled=labelled)
             if suffix in _DELIMITERS:
-                yield from _read_delimited(lines, path, _DELIMITERS[suffix], text_column, label_column)
+                yield from _read_delimited(lines, path, _DELIMITERS[suffix], columns)
             else:
-                yield from _read_json(lines, path, text_column, label_column)
+                yield from _read_json(lines, path, columns)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path} must be a whole gzip file. Received: {error}.") from error
 
@@ -71,9 +77,7 @@ def _decoded_lines(stream: IO[bytes], path: Path) -> Iterator[str]:
         raise InputError(f"{path} must have a header and rows. Received: an empty file.")
 
 
-def _read_delimited(
-    lines: Iterator[str], path: Path, delimiter: str, text_column: str | None, label_column: str | None
-) -> Iterator[Row]:
+def _read_delimited(lines: Iterator[str], path: Path, delimiter: str, columns: "_Columns") -> Iterator[Row]:
     if delimiter == "\t":  # TSV has no quoting: a quote is a quote
         records: Any = (line.rstrip("\r\n").split("\t") for line in lines)
         number = iter(range(1, 1 << 62))
@@ -83,8 +87,7 @@ def _read_delimited(
         numbered = ((reader.line_num, record) for record in reader)
     try:
         _, header = next(numbered)
-        text_at = _column(header, text_column, TEXT_COLUMNS, "--text-column", path)
-        label_at = _column(header, label_column, LABEL_COLUMNS, "--label-column", path)
+        text_at, label_at = columns.find(header, path)
         for number_of_line, record in numbered:
             if not record or record == [""]:
                 continue
@@ -92,9 +95,25 @@ def _read_delimited(
                 raise InputError(
                     f"{path} row {number_of_line} must have {len(header)} columns, as the header. Received: {len(record)}."
                 )
-            yield Row(record[text_at], record[label_at].strip(), number_of_line)
+            label = "" if label_at is None else record[label_at].strip()
+            yield Row(record[text_at], label, number_of_line)
     except csv.Error as error:
         raise InputError(f"{path} must be CSV. Received: {error}.") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Columns:
+    """The names asked for; None is guessed."""
+
+    text: str | None
+    label: str | None
+    labelled: bool
+
+    def find(self, names: list[str], path: Path) -> tuple[int, int | None]:
+        text = _column(names, self.text, TEXT_COLUMNS, "--text-column", path)
+        if not self.labelled:
+            return text, None
+        return text, _column(names, self.label, LABEL_COLUMNS, "--label-column", path)
 
 
 def _column(names: list[str], wanted: str | None, guesses: tuple[str, ...], flag: str, path: Path) -> int:
@@ -106,25 +125,31 @@ def _column(names: list[str], wanted: str | None, guesses: tuple[str, ...], flag
     raise InputError(f"{path} must have {expected}. Received: {', '.join(stripped)}. Choose one with {flag}.")
 
 
-def _read_json(lines: Iterator[str], path: Path, text_column: str | None, label_column: str | None) -> Iterator[Row]:
-    text_key = label_key = ""
+def _read_json(lines: Iterator[str], path: Path, columns: _Columns) -> Iterator[Row]:
+    text_key: str | None = None
+    label_key: str | None = None
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path} row {number} must be one JSON object. Received: {error}.") from error
-        if not isinstance(record, dict):
-            raise InputError(f"{path} row {number} must be a JSON object. Received: {type(record).__name__}.")
-        if not text_key:
+        record = _json_object(line, path, number)
+        if text_key is None:
             keys = list(record)
-            text_key = keys[_column(keys, text_column, TEXT_COLUMNS, "--text-column", path)]
-            label_key = keys[_column(keys, label_column, LABEL_COLUMNS, "--label-column", path)]
-        if text_key not in record or label_key not in record:
-            missing = text_key if text_key not in record else label_key
-            raise InputError(f"{path} row {number} must have {missing!r}. Received: {', '.join(record)}.")
-        text, label = record[text_key], record[label_key]
+            text_at, label_at = columns.find(keys, path)
+            text_key, label_key = keys[text_at], None if label_at is None else keys[label_at]
+        for key in (text_key, label_key):
+            if key is not None and key not in record:
+                raise InputError(f"{path} row {number} must have {key!r}. Received: {', '.join(record)}.")
+        text, label = record[text_key], "" if label_key is None else record[label_key]
         if not isinstance(text, str):
             raise InputError(f"{path} row {number}: {text_key!r} must be text. Received: {type(text).__name__}.")
         yield Row(text, "|".join(map(str, label)) if isinstance(label, list) else str(label), number)
+
+
+def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path} row {number} must be one JSON object. Received: {error}.") from error
+    if not isinstance(record, dict):
+        raise InputError(f"{path} row {number} must be a JSON object. Received: {type(record).__name__}.")
+    return record

@@ -26,11 +26,11 @@ class Position:
 
 
 def save_state(folder: Path, position: Position, fingerprint: dict[str, Any], arrays: list[np.ndarray]) -> None:
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save as to_bytes
 
     metadata = {"position": json.dumps(asdict(position)), "fingerprint": json.dumps(fingerprint, sort_keys=True)}
     temporary = folder / (STATE_FILE + ".tmp")
-    save_file({f"{index:04d}": np.asarray(array) for index, array in enumerate(arrays)}, temporary, metadata)
+    temporary.write_bytes(to_bytes({f"{index:04d}": np.asarray(array) for index, array in enumerate(arrays)}, metadata))
     temporary.replace(folder / STATE_FILE)
 
 

@@ -78,7 +78,7 @@ BIAS = "prado/classifier/bias"
         (edit_config(lambda d: d.pop("config")), 'must have the key "config"'),
         (edit_config(lambda d: d.update(model="prada")), "Did you mean prado?"),
         (edit_config(lambda d: d["config"].update(embeding_size=4)), "embeding_size"),
-        (edit_config(lambda d: d["config"].update(embedding_size="4")), "is not a prado config"),
+        (edit_config(lambda d: d["config"].update(embedding_size="4")), "`embedding_size` must be of type int"),
         (edit_config(lambda d: d["config"]["projection"].update(hash="md5")), "md5"),
         (edit_config(lambda d: d["config"].update(embedding_size=5)), "must have shape"),
         (edit_config(lambda d: d["config"].update(fivegram=0)), "which the model does not have"),

@@ -124,7 +124,7 @@ def test_version_warns_when_another_distribution_owns_an_import_name(capsys, mon
         (InputError("bad\nthing"), 2, "export-mobile: bad thing"),
         (OSError(28, "No space left on device", "out/x"), 2, "No space left on device: out/x"),
         (MemoryError(), 2, "not enough memory"),
-        (KeyboardInterrupt(), 130, "interrupted"),
+        (KeyboardInterrupt(), 2, "interrupted"),
         (ParityError("logits differ"), 5, "logits differ"),
         (ZeroDivisionError("by zero"), 1, "internal error: ZeroDivisionError: by zero. Run again with --debug"),
     ],

@@ -137,7 +137,7 @@ with OutputFolder(Path(sys.argv[1])) as folder:
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+    ("number", "code", "word"), [(signal.SIGINT, 2, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 )
 def test_a_signal_in_the_middle_leaves_nothing_and_says_one_line(tmp_path, number, code, word):
     process = subprocess.Popen(

@@ -45,8 +45,3 @@ def test_values_that_are_not_finite_never_pass(value):
 def test_different_shapes_are_refused():
     with pytest.raises(ValueError, match="one shape"):
         parity.compare("file", ROWS[:, :2], "Keras", ROWS)
-
-
-def test_all_failures_are_collected():
-    bad = [parity.compare(f"file {i}", ROWS + 1, "Keras", ROWS, limit=1e-4) for i in range(3)]
-    assert len(parity.failures([*bad, parity.compare("good", ROWS, "Keras", ROWS, limit=1e-4)])) == 3

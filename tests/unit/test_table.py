@@ -37,6 +37,15 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
     assert list(read_table(path, "c", "a")) == [Row("z", "x", 2)]
 
 
+@pytest.mark.parametrize("name", ["f.tsv", "f.jsonl"])
+def test_a_file_read_without_labels_needs_none(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("text\nhello\n" if name == "f.tsv" else '\n{"text": "hello"}\n')
+    assert list(read_table(path, labelled=False)) == [Row("hello", "", 2)]
+    with pytest.raises(InputError, match="a column named label"):
+        list(read_table(path))
+
+
 def test_a_quote_in_tsv_is_a_quote(tmp_path: Path) -> None:
     path = tmp_path / "f.tsv"
     path.write_text('text\tlabel\n"open\tA\n')
