@@ -23,36 +23,37 @@ SPEECH = [*SMALL, LETTERS, "projection.token_separators='-"]
 REVIEW = [*SMALL, "projection.token_separators=.,!?;:()\"'/-<>*&"]
 
 
-def settings(fields: list[str], *options: str) -> list[str]:
-    return [*options, *(word for field in fields for word in ("--set", field))]
+def settings(options: str, *fields: str) -> list[str]:
+    return [*options.split(), *(word for field in fields for word in ("--set", field))]
 
 
 def channels(count: int) -> list[str]:
     return [f"{name}={count}" for name in ("unigram", "bigram", "trigram", "skip1bigram", "skip2bigram")]
 
 
-def split(text: str) -> list[str]:
-    return text.split()
-
-
-SETTINGS: dict[str, list[str]] = {
-    "snips": settings([*SPEECH, *channels(40), "projection.feature_size=1024"], *split("--max-seq-len 32 --epochs 20")),
+SETTINGS = {
+    "snips": settings(
+        "--max-seq-len 32 --epochs 20 --patience 20", *SPEECH, *channels(40), "projection.feature_size=1024"
+    ),
     "clinc150": settings(
-        [*SPEECH, *channels(40), "projection.feature_size=1536"],
-        *split("--max-seq-len 32 --epochs 30 --batch-size 128 --learning-rate 4e-3"),
+        "--max-seq-len 32 --epochs 30 --batch-size 128 --learning-rate 4e-3 --patience 30",
+        *SPEECH,
+        *channels(40),
+        "projection.feature_size=1536",
     ),
     "sst2": settings(
-        [*SMALL, *channels(48), "projection.feature_size=1536"],
-        *split("--max-seq-len 64 --epochs 6 --batch-size 128 --distortion 0.05"),
+        "--max-seq-len 64 --epochs 6 --batch-size 128 --distortion 0.05",
+        *SMALL,
+        *channels(48),
+        "projection.feature_size=1536",
     ),
     "imdb": settings(
-        [*REVIEW, *channels(48), "projection.feature_size=1536"],
-        *split("--max-seq-len 512 --epochs 6 --batch-size 32 --distortion 0.05"),
+        "--max-seq-len 512 --epochs 6 --batch-size 32 --distortion 0.05",
+        *REVIEW,
+        *channels(48),
+        "projection.feature_size=1536",
     ),
 }
-# Three wider models teach the small one. They saw the same rows of train and dev, and no test row.
-TEACHER = ["--set", "embedding_size=128", "--set", "dropout=0.4"]
-TEACHER_SEEDS = {"snips": (10, 11, 12), "clinc150": (10, 11, 12)}
 
 
 def run(*arguments: str | Path) -> None:
@@ -75,9 +76,6 @@ def train(name: str, seed: int, data: Path, work: Path, *options: str | Path) ->
 def measure(name: str, seed: int, data: Path, work: Path) -> dict[str, Any]:
     folder, exported = data / name, work / f"{name}-{seed}-int8"
     options: list[str | Path] = []
-    for teacher in TEACHER_SEEDS.get(name, ()):
-        train(name, teacher, data, work, *TEACHER)
-        options += ["--teacher", work / f"{name}-{teacher}"]
     if (folder / "teacher.npy").exists():  # benchmarks/teacher_logits.py wrote it
         options += ["--teacher-logits", folder / "teacher.npy"]
     training = train(name, seed, data, work, *options)

@@ -71,7 +71,8 @@ class Trainer:
             record = {"epoch": epoch, "loss": loss / rows, "train_accuracy": hits / rows}
             with self._averaged():
                 record["dev_accuracy"], record["dev_rows"] = self.evaluate()
-                improved = record["dev_accuracy"] > position.best_accuracy
+                # A tie goes to the later epoch: its learning rate was lower, its average longer.
+                improved = record["dev_accuracy"] >= position.best_accuracy
                 if improved:
                     position.best_accuracy, position.best_epoch = record["dev_accuracy"], epoch
                     self._write_checkpoint(record)
