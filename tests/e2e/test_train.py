@@ -68,7 +68,7 @@ def test_a_checkpoint_exists_already_and_is_kept(files: Path, trained: tuple[Pat
 
 
 def test_a_killed_training_resumes_where_it_was(files: Path, tmp_path: Path) -> None:
-    options = ["--epochs", "40", "--batch-size", "16", "--save-minutes", "0", "--patience", "40"]
+    options = ["--epochs", "10", "--batch-size", "16", "--save-minutes", "0", "--patience", "10"]
     arguments = ["--train", str(files / "train.tsv"), "--dev", str(files / "dev.tsv"), "--output", str(tmp_path / "m")]
     with subprocess.Popen([*COMMAND, *arguments, *SMALL, *options], stderr=subprocess.PIPE, text=True) as running:
         deadline = time.monotonic() + 120
@@ -82,7 +82,7 @@ def test_a_killed_training_resumes_where_it_was(files: Path, tmp_path: Path) -> 
     assert "learning_rate was 0.003" in other.stderr
     done = train(files, tmp_path / "m", *options, "--resume", "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["epochs"] == 40
+    assert json.loads(done.stdout)["epochs"] == 10
     assert not (tmp_path / "m" / "resume.safetensors").exists()
 
 

@@ -92,21 +92,26 @@ def test_a_dev_label_that_train_lacks_is_named_with_its_row(tmp_path: Path) -> N
 
 
 MEMORY_SCRIPT = """
-import resource, sys
+import sys
 from pathlib import Path
 import numpy as np
 from models_tf.training import batches as data
 file = data.LabelledFile(path=Path(sys.argv[1]), text_column=None, label_column=None, label_separator=None)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def peak_megabytes():
+    # Not ru_maxrss: a child inherits that of the process which started it.
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024
+before = peak_megabytes()
 counts, rows = data.count_labels(file)
 labels = {label: index for index, label in enumerate(sorted(counts))}
 seen = sum(len(batch.texts) for batch in data.batches(file, labels, 64, np.random.default_rng(0)))
 assert seen == rows == int(sys.argv[2]), (seen, rows)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+print(peak_megabytes() - before)
 """
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """A file four times as large as the window costs no more memory than one that fills it once."""
     grown = {}
@@ -119,4 +124,4 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
         grown[windows] = int(done.stdout)
     # Two windows may live at a time while one is handed over.
-    assert grown[4] < 2.2 * grown[1], grown
+    assert 0 < grown[4] < 2.2 * grown[1], grown
