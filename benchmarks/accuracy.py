@@ -67,11 +67,11 @@ def run(*arguments: str | Path) -> None:
     subprocess.run(command, check=True)
 
 
-def train(name: str, seed: int, data: Path, work: Path, *options: str | Path) -> list[str | Path]:
+def train(name: str, seed: int, data: Path, work: Path) -> list[str | Path]:
     """The training command, run unless it was run to its end before."""
     folder, output = data / name, work / f"{name}-{seed}"
     command = ["train", "--train", folder / "train.tsv", "--dev", folder / "dev.tsv", "--output", output]
-    command += [*SETTINGS[name], *options, "--seed", str(seed)]
+    command += [*SETTINGS[name], "--seed", str(seed)]
     if not (output / "done").exists():
         run(*command, "--resume" if (output / "resume.safetensors").exists() else "--force")
         (output / "done").touch()
@@ -80,10 +80,7 @@ def train(name: str, seed: int, data: Path, work: Path, *options: str | Path) ->
 
 def measure(name: str, seed: int, data: Path, work: Path) -> dict[str, Any]:
     folder, exported = data / name, work / f"{name}-{seed}-int8"
-    options: list[str | Path] = []
-    if (folder / "teacher.npy").exists():  # benchmarks/teacher_logits.py wrote it
-        options += ["--teacher-logits", folder / "teacher.npy"]
-    training = train(name, seed, data, work, *options)
+    training = train(name, seed, data, work)
     export = ["--checkpoint", work / f"{name}-{seed}", "--calibration-data", folder / "train.tsv"]
     export += ["--quantize", "int8", "--target", "tflite", "--output", exported]
     if not (exported / "report.json").exists():
@@ -113,7 +110,7 @@ def float_accuracy(folder: Path, rows: list[Row], batch: int = 64) -> float:
     loaded = checkpoint.load(folder)
     model = checkpoint.build(loaded)
     config = loaded.config
-    host = HostProjection(dataclasses.replace(config.projection, max_tokens=config.max_seq_len))
+    host = HostProjection(dataclasses.replace(config.projection, max_tokens=config.word_tokens))
     rows = sorted(rows, key=lambda row: row.text.count(" "))
     right = 0
     for start in range(0, len(rows), batch):

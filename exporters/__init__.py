@@ -6,14 +6,18 @@ The names are loaded at first use, so that importing the package costs nothing.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from exporters.errors import ExportError as ExportError
     from exporters.pipeline import export as export
     from exporters.report import Report as Report
     from exporters.request import ExportRequest as ExportRequest
+    from models_tf.errors import InputError as InputError
 
-__all__ = ["ExportRequest", "Report", "export"]
+__all__ = ["ExportError", "ExportRequest", "InputError", "Report", "export"]
 
 _HOME = {
+    "ExportError": "exporters.errors",
     "ExportRequest": "exporters.request",
+    "InputError": "models_tf.errors",
     "Report": "exporters.report",
     "export": "exporters.pipeline",
 }

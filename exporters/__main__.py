@@ -3,17 +3,33 @@
 A module of its own so that Ctrl-C is one line even while the command itself is being imported.
 """
 
+import os
+import signal
 import sys
+from typing import NoReturn
 
 
 def main() -> int:
-    try:
-        from exporters.cli import main as run
+    """Runs the command; returns its exit code."""
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else the caller ignores it, as nohup does
+    if ours:
+        # An exception inside of an import can be swallowed or turned into another one: leave at once instead.
+        signal.signal(signal.SIGINT, lambda *_: _leave())
+    from exporters.cli import main as run
 
+    if ours:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
         return run()
     except KeyboardInterrupt:
-        print("export-mobile: interrupted", file=sys.stderr)
-        return 2  # EXIT_INTERRUPTED, whose module may not be imported yet
+        _leave()
+
+
+def _leave() -> NoReturn:
+    try:
+        os.write(2, b"export-mobile: interrupted. Nothing was written.\n")
+    finally:
+        os._exit(2)  # EXIT_INTERRUPTED, whose module may not be imported yet
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from exporters.to_tflite import SIGNATURE, to_tflite, trace
+from models_tf.errors import InputError
 from models_tf.ops.projection.config import ProjectionConfig
+from quantize.errors import RecipeError
 from quantize.recipe import RECIPES, Recipe
 
 # Rows of the second signature of features-in .tflite files; .onnx files take any number of rows.
@@ -69,12 +71,15 @@ def build(
 ) -> list[Artifact]:
     """Features-in and text-in of each target. `calibration` gives the rows of features, for static recipes."""
     files: list[tuple[str, str, bytes]] = []
-    if floats.tflite is not None:
-        for graph, content in _tflite(*floats.tflite, recipe, projection, calibration):
-            files.append(("tflite", graph, content))
-    if floats.onnx is not None:
-        for graph, content in _onnx(floats.onnx, recipe, projection, calibration):
-            files.append(("onnx", graph, content))
+    try:
+        if floats.tflite is not None:
+            for graph, content in _tflite(*floats.tflite, recipe, projection, calibration):
+                files.append(("tflite", graph, content))
+        if floats.onnx is not None:
+            for graph, content in _onnx(floats.onnx, recipe, projection, calibration):
+                files.append(("onnx", graph, content))
+    except RecipeError as error:
+        raise InputError(f"{error} Choose another --quantize.") from error
     return [
         Artifact(target=target, graph=graph, recipe=recipe.name, content=content) for target, graph, content in files
     ]
@@ -89,7 +94,7 @@ def _tflite(
     from quantize.passes.merge_signatures import merge_signatures
     from quantize.passes.prepend_projection import prepend_projection
     from quantize.tflite_static import quantize_static
-    from quantize.tflite_weights import to_float16, to_int8_dynamic
+    from quantize.tflite_weights import to_float16, to_float32, to_int8_dynamic
 
     ranges = calibrate(float_one, _rows(calibration)) if recipe.needs_calibration else None
 
@@ -100,9 +105,9 @@ def _tflite(
             content = to_int8_dynamic(content)
         elif recipe.weight_bits == 16:
             content = to_float16(content)
-        model = read_model(content)
-        compact(model)
-        return model
+        else:
+            content = to_float32(content)
+        return read_model(content)
 
     one = quantized(float_one)
     yield FEATURES, write_model(merge_signatures({SIGNATURE: one, BATCH_SIGNATURE: quantized(float_batch)}))

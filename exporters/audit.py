@@ -46,8 +46,3 @@ def audit(content: bytes, *, target: str) -> Audit:
 
         return audit_onnx(content)
     raise ValueError(f"`target` must be tflite or onnx. Received: {target!r}.")
-
-
-def check_scheme(recipe: Recipe, content: bytes, *, target: str) -> list[str]:
-    """Where the file differs from the recipe."""
-    return audit(content, target=target).problems(recipe)

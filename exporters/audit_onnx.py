@@ -10,7 +10,12 @@ import onnx
 from exporters.audit import Audit
 from quantize.passes.prepend_projection_onnx import OP_TYPE as PROJECTION
 
+# Operators with weights.
 COMPUTE_OPS = ("Conv", "Gemm", "MatMul")
+BIAS_POSITION = 2
+# Operators that pass values on without computing: what is quantized on one side of them is so on the other.
+MOVES = ("Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
+FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
 INTEGER_OPS = ("ConvInteger", "MatMulInteger")
 # Both take (values, scale, zero point).
 LINEAR_OPS = ("QuantizeLinear", "DequantizeLinear")
@@ -25,13 +30,37 @@ class _Graph:
     def __init__(self, graph: Any) -> None:
         self.nodes = list(graph.node)
         self.inputs = {value.name: value.type.tensor_type.elem_type for value in graph.input}
+        self.outputs = {value.name for value in graph.output}
         self.constants = {item.name: onnx.numpy_helper.to_array(item) for item in graph.initializer}
         self.producers = {name: node for node in self.nodes for name in node.output}
+        self.readers: dict[str, list[Any]] = {}
+        for node in self.nodes:
+            for name in dict.fromkeys(node.input):
+                self.readers.setdefault(name, []).append(node)
+        values = (*graph.value_info, *graph.input, *graph.output)
+        self.kinds = {value.name: value.type.tensor_type.elem_type for value in values}
+        self.kinds |= {item.name: item.data_type for item in graph.initializer}
 
-    def source(self, name: str, op_type: str) -> Any:
-        """The operator of that type that makes the tensor, or None."""
+    def is_float(self, name: str) -> bool:
+        """Whether the tensor is float; one of unknown type counts as such."""
+        return bool(name) and self.kinds.get(name, onnx.TensorProto.FLOAT) in FLOATS
+
+    def origin(self, name: str) -> Any:
+        """The operator that computed the values of the tensor, before any moves; None for inputs and constants."""
         node = self.producers.get(name)
-        return node if node is not None and node.op_type == op_type else None
+        while node is not None and node.op_type in MOVES:
+            node = self.producers.get(node.input[0])
+        return node
+
+    def destinations(self, name: str) -> Iterator[Any]:
+        """The operators that compute with the values of the tensor, after any moves; None for an output of the model."""
+        if name in self.outputs:
+            yield None
+        for node in self.readers.get(name, ()):
+            if node.op_type in MOVES:
+                yield from self.destinations(node.output[0])
+            else:
+                yield node
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Constants other than scales and zero points."""
@@ -41,7 +70,7 @@ class _Graph:
 
 def audit_onnx(content: bytes) -> Audit:
     """Contents of an .onnx file."""
-    model = onnx.load_from_string(content)
+    model = onnx.shape_inference.infer_shapes(onnx.load_from_string(content))
     graph = _Graph(model.graph)
     parameters = graph.parameters()
     return Audit(
@@ -66,7 +95,7 @@ def audit_onnx(content: bytes) -> Audit:
 
 def _dtypes(model: Any) -> dict[str, int]:
     """Types of inputs, outputs, constants and all tensors between them whose type can be inferred."""
-    inferred = onnx.shape_inference.infer_shapes(model).graph
+    inferred = model.graph
     kinds = [v.type.tensor_type.elem_type for v in (*inferred.input, *inferred.output, *inferred.value_info)]
     kinds += [item.data_type for item in inferred.initializer]
     return dict(Counter(onnx.TensorProto.DataType.Name(kind).lower() for kind in kinds if kind).most_common())
@@ -88,39 +117,101 @@ def _check_int8(graph: _Graph) -> Iterator[str]:
     if not any(counts[name] for name in COMPUTE_OPS):
         yield "no operator with weights"
     for node in graph.nodes:
-        if node.op_type in COMPUTE_OPS:
-            yield from _check_compute(graph, node)
+        if node.op_type == "QuantizeLinear":
+            yield from _check_quantize(graph, node)
+        elif node.op_type == "DequantizeLinear":
+            yield from _check_dequantize(graph, node)
+        elif node.op_type not in (*MOVES, PROJECTION):
+            yield from _check_operator(graph, node)
     integers = [name for name, kind in graph.inputs.items() if kind == onnx.TensorProto.INT8]
     for name in (*integers, *(node.output[0] for node in graph.nodes if node.op_type == PROJECTION)):
         yield from _check_input(graph, name)
 
 
-def _check_compute(graph: _Graph, node: Any) -> Iterator[str]:
-    for name in node.input[:2]:
-        dequantize = graph.source(name, "DequantizeLinear")
-        if dequantize is None:
+def _check_operator(graph: _Graph, node: Any) -> Iterator[str]:
+    """All that an operator reads must come from DequantizeLinear, all that it makes must go to QuantizeLinear."""
+    for position, name in enumerate(node.input):
+        if not graph.is_float(name):
+            continue
+        source = graph.origin(name)
+        if source is None or source.op_type != "DequantizeLinear":
             yield f"{node.op_type} computes in float"
-        elif dequantize.input[0] in graph.constants:
-            yield from _check_weights(graph, node, dequantize)
+        elif source.input[0] in graph.constants:
+            yield from _check_constant(graph, node, position, source)
+    for name in node.output:
+        if graph.is_float(name):
+            readers = graph.destinations(name)
+            if any(reader is not None and reader.op_type != "QuantizeLinear" for reader in readers):
+                yield f"{node.op_type} computes in float: its result is not quantized"
 
 
-def _check_weights(graph: _Graph, node: Any, dequantize: Any) -> Iterator[str]:
-    values, scale, zero = (graph.constants[name] for name in dequantize.input)
+def _check_quantize(graph: _Graph, node: Any) -> Iterator[str]:
+    """An activation: 8 bits, one fixed scale."""
+    if any(name not in graph.constants for name in node.input[1:]):
+        yield "QuantizeLinear takes its scales while running: that is int8-dynamic"
+        return
+    kind = graph.constants[node.input[2]].dtype.name if len(node.input) > 2 else "uint8"
+    if kind not in ("int8", "uint8"):
+        yield f"activations are {kind}, not 8 bits"
+    if graph.constants[node.input[1]].size != 1:
+        yield "activations have a scale for each channel"
+
+
+def _check_dequantize(graph: _Graph, node: Any) -> Iterator[str]:
+    """An activation must be read as it was written."""
+    source = graph.origin(node.input[0])
+    if source is None or source.op_type != "QuantizeLinear":
+        return  # a constant, or the input, which have checks of their own
+    pairs = list(zip(source.input[1:], node.input[1:], strict=False))
+    if len(source.input) != len(node.input) or any(
+        not np.array_equal(graph.constants.get(one, np.nan), graph.constants.get(other, np.nan)) for one, other in pairs
+    ):
+        yield "activations are read with another scale than they were written with"
+
+
+def _check_constant(graph: _Graph, node: Any, position: int, dequantize: Any) -> Iterator[str]:
+    if any(name not in graph.constants for name in dequantize.input):
+        yield f"{node.op_type} takes the scales of its constants while running"
+        return
+    values, scale, *zero = (graph.constants[name] for name in dequantize.input)
+    if position == BIAS_POSITION and node.op_type in COMPUTE_OPS:
+        if values.dtype != np.int32:
+            yield f"the bias of {node.op_type} is {values.dtype.name}, not int32"
+        return
+    if node.op_type not in COMPUTE_OPS:
+        if values.dtype not in (np.int8, np.uint8):
+            yield f"a constant of {node.op_type} is {values.dtype.name}, not 8 bits"
+        return
+    axis = _channel_axis(node, values.ndim)
     if values.dtype != np.int8:
         yield f"weights of {node.op_type} are {values.dtype.name}, not int8"
-    elif np.any(zero):
+    elif scale.size != values.shape[axis] or (scale.size > 1 and _axis(dequantize) % values.ndim != axis):
+        yield f"weights of {node.op_type} have {scale.size} scales for {values.shape[axis]} channels"
+    elif any(np.any(item) for item in zero):
         yield f"weights of {node.op_type} are not symmetric: a zero point differs from 0"
-    elif scale.size == 1 and max(values.shape) > 1:
-        yield f"weights of {node.op_type} have one scale for all channels"
+
+
+def _channel_axis(node: Any, rank: int) -> int:
+    """Axis of the output channels in the weights."""
+    if node.op_type == "Conv":
+        return 0
+    transposed = any(attribute.name == "transB" and attribute.i for attribute in node.attribute)
+    return 0 if transposed else rank - 1
+
+
+def _axis(dequantize: Any) -> int:
+    """Axis of the scales; 1 is what ONNX takes when none is named."""
+    return next((int(attribute.i) for attribute in dequantize.attribute if attribute.name == "axis"), 1)
 
 
 def _check_input(graph: _Graph, name: str) -> Iterator[str]:
-    for node in graph.nodes:
-        if name in node.input:
-            if node.op_type != "DequantizeLinear":
-                yield f"the int8 input is read by {node.op_type}, not by DequantizeLinear"
-            elif graph.constants[node.input[1]] != 1.0 or np.any(graph.constants[node.input[2]]):
-                yield "the int8 input must have scale 1 and zero point 0"
+    for node in graph.destinations(name):
+        if node is None or node.op_type != "DequantizeLinear":
+            yield f"the int8 input is read by {node.op_type if node else 'nobody'}, not by DequantizeLinear"
+            continue
+        scale, *zero = (graph.constants.get(item, np.array(np.nan)) for item in node.input[1:])
+        if scale.tolist() != 1.0 or any(np.any(item) for item in zero):
+            yield "the int8 input must have scale 1 and zero point 0"
 
 
 def _check_dynamic(graph: _Graph) -> Iterator[str]:

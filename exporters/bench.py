@@ -1,8 +1,7 @@
 """Latency of the files: one row, one thread, median, at several sequence lengths.
 
-Shapes in the files are static, so for another length a copy of the features-in graph is made in memory with that
-length. Its logits mean nothing (the dense layer is scaled for the old length); its work is that of the length.
-This is the time of the machine that exports. It ranks files; it is no phone's.
+For a length other than the file's own a copy of the features-in graph is made in memory (`other_length.py`). This is the
+time of the machine that exports. It ranks files; it is no phone's. What cannot be timed is a note, never an error.
 """
 
 import time
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from exporters import other_length
 from exporters.artifacts import FEATURES, Artifact
 from exporters.report import Latency
 from exporters.runners import Values, onnx_input, onnx_session, tflite_input, tflite_interpreter
@@ -22,16 +22,29 @@ _MIN_RUNS, _MAX_RUNS = 5, 100
 _SECONDS = 0.15  # for one file and length: the whole table costs some seconds
 
 
-def latencies(artifacts: Iterable[Artifact], *, config: ProjectionConfig, text: bytes) -> tuple[Latency, ...]:
-    """Features-in files at `LENGTHS` and their own length, text-in files at their own, on `text`."""
-    rows, seq_len, feature_size = [], config.pad_to, config.feature_size
+def latencies(
+    artifacts: Iterable[Artifact], *, config: ProjectionConfig, text: bytes
+) -> tuple[tuple[Latency, ...], tuple[str, ...]]:
+    """Features-in files at `LENGTHS` and their own length, text-in files at their own, on `text`; and notes."""
+    rows: list[Latency] = []
+    failed: dict[tuple[str, str], list[int]] = {}  # file and reason -> lengths
     for artifact in artifacts:
-        lengths = sorted({*LENGTHS, seq_len}) if artifact.graph == FEATURES else [seq_len]
-        for length in lengths:
-            run = _runner(artifact, seq_len, length, feature_size, text)
-            median, runs = _median_ms(run)
-            rows.append(Latency(file=artifact.name, seq_len=length, median_ms=median, runs=runs))
-    return tuple(rows)
+        for length in sorted({*LENGTHS, config.pad_to}) if artifact.graph == FEATURES else [config.pad_to]:
+            try:
+                median, runs = _median_ms(_runner(artifact, config, length, text))
+            except Exception as error:  # noqa: BLE001 - the files are verified: no trouble of a runtime here may lose them
+                failed.setdefault((artifact.name, _first_line(error)), []).append(length)
+            else:
+                rows.append(Latency(file=artifact.name, seq_len=length, median_ms=median, runs=runs))
+    notes = [
+        f"{name} was not timed at {', '.join(map(str, lengths))} tokens: {reason}."
+        for (name, reason), lengths in failed.items()
+    ]
+    return tuple(rows), tuple(notes)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def _median_ms(run: Callable[[], Any]) -> tuple[float, int]:
@@ -46,20 +59,42 @@ def _median_ms(run: Callable[[], Any]) -> tuple[float, int]:
     return 1000 * float(np.median(times)), len(times)
 
 
-def _runner(artifact: Artifact, own: int, length: int, feature_size: int, text: bytes) -> Callable[[], Any]:
-    content, takes = artifact.content, artifact.graph
-    row: Values = [text] if takes != FEATURES else _features(length, feature_size)
+def _runner(artifact: Artifact, config: ProjectionConfig, length: int, text: bytes) -> Callable[[], Any]:
+    own, takes = config.pad_to, artifact.graph
+    row: Values = [text] if takes != FEATURES else _features(length, config.feature_size)
+    if length == own:
+        return _start(artifact.content, artifact, row)[0]
+    reason: Exception | None = None
+    expected = _start(artifact.content, artifact, _features(own, config.feature_size))[1]
+    for content in other_length.copies(artifact.content, target=artifact.target, own=own, length=length):
+        try:
+            run, shape = _start(content, artifact, row)
+        except Exception as error:  # noqa: BLE001 - time on a wrong axis: each runtime has its own errors for that
+            reason = reason or error
+            continue
+        if shape == expected:
+            return run
+    raise ValueError("no copy of the graph has this length") from reason
+
+
+def _start(content: bytes, artifact: Artifact, row: Values) -> tuple[Callable[[], Any], tuple[int, ...]]:
+    """A function that runs the graph on the row, and the shape of its logits."""
+    takes = artifact.graph
     if artifact.target == "onnx":
-        values = onnx_input(row)
-        session = onnx_session(content if length == own else _onnx_of_length(content, own, length), takes=takes)
-        return lambda: session.run(None, {takes: values})
-    interpreter = tflite_interpreter(content if length == own else _tflite_of_length(content, own, length), takes=takes)
+        session, given = onnx_session(content, takes=takes), {takes: onnx_input(row)}
+
+        def run() -> Any:
+            return session.run(None, given)
+
+        return run, run()[0].shape
+    interpreter = tflite_interpreter(content, takes=takes)
     values, index = tflite_input(row), interpreter.get_input_details()[0]["index"]
     if takes == FEATURES:
         interpreter.resize_tensor_input(index, values.shape)
     interpreter.allocate_tensors()
     interpreter.set_tensor(index, values)
-    return interpreter.invoke
+    interpreter.invoke()
+    return interpreter.invoke, interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).shape
 
 
 def _features(length: int, feature_size: int) -> np.ndarray:
@@ -67,47 +102,3 @@ def _features(length: int, feature_size: int) -> np.ndarray:
     features = np.random.default_rng(0).integers(-1, 2, (1, length, feature_size), dtype=np.int8)
     features[:, :, 0] = 1
     return features
-
-
-def _new_shape(shape: np.ndarray, own: int, length: int) -> np.ndarray:
-    """The first axis after the batch that has the old length is time; channels come later."""
-    shape = shape.copy()
-    found = np.flatnonzero(shape[1:] == own)
-    if len(found):
-        shape[1 + found[0]] = length
-    return shape
-
-
-def _tflite_of_length(content: bytes, own: int, length: int) -> bytes:
-    """Only RESHAPE names the length; the runtime works out all other shapes from the input's."""
-    from quantize.flatbuffer import buffer_bytes, op_name, read_model, schema, write_model
-
-    model = read_model(content)
-    graph = model.subgraphs[0]
-    for operator in graph.operators:
-        if op_name(model, operator) != "RESHAPE":
-            continue
-        tensor = graph.tensors[operator.inputs[1]]
-        data = buffer_bytes(model, tensor)
-        if data is None:
-            continue
-        buffer = schema.BufferT()
-        shape = _new_shape(np.frombuffer(data, np.int32), own, length)
-        buffer.data = np.frombuffer(shape.tobytes(), np.uint8)
-        model.buffers = [*model.buffers, buffer]
-        tensor.buffer = len(model.buffers) - 1
-        operator.builtinOptions, operator.builtinOptionsType = None, 0  # may repeat the old shape
-    return write_model(model)
-
-
-def _onnx_of_length(content: bytes, own: int, length: int) -> bytes:
-    import onnx
-
-    model = onnx.load_from_string(content)
-    model.graph.input[0].type.tensor_type.shape.dim[1].dim_value = length
-    shapes = {node.input[1] for node in model.graph.node if node.op_type == "Reshape"}
-    for constant in model.graph.initializer:
-        if constant.name in shapes:
-            shape = _new_shape(onnx.numpy_helper.to_array(constant), own, length)
-            constant.CopyFrom(onnx.numpy_helper.from_array(shape, constant.name))
-    return model.SerializeToString()

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from exporters import interrupt, output, request
 from exporters.errors import EXIT_INPUT, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_PASS, ExportError
-from exporters.native_log import quiet_native_output
+from exporters.native_log import open_closed_streams, quiet_native_output
 from exporters.progress import Progress
 from models_tf import registry
 from models_tf.errors import InputError
@@ -25,7 +25,11 @@ PROGRAM = "export-mobile"
 DISTRIBUTION = "export-mobile"
 EXAMPLE = "export-mobile --model prado --quantize int8"
 
+_RECIPES = "\n".join(f"  {entry.name:<13} {entry.description}" for entry in recipes.RECIPES.values())
 _EPILOG = f"""\
+recipes of --quantize:
+{_RECIPES}
+
 example:
   {EXAMPLE}
 
@@ -44,11 +48,13 @@ class _Parser(argparse.ArgumentParser):
     """Usage errors are one line."""
 
     def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}. See {self.prog} --help.")
+        end = "" if message.endswith(("?", ".")) else "."
+        raise InputError(f"{message}{end} See {self.prog} --help.")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the command; returns the exit code."""
+    open_closed_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:
@@ -103,7 +109,7 @@ def _export(arguments: list[str]) -> int:
     # An export runs small graphs once or twice: a GPU only costs time to start.
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
-        progress = Progress(stream=stderr, quiet=options.json)
+        progress = Progress(stream=stderr, quiet=options.json, held=not options.debug)
         progress.line(f"{PROGRAM} {wanted.quantize} for {', '.join(wanted.target)}, into {wanted.output_folder}")
         from exporters.pipeline import export
 
@@ -166,6 +172,12 @@ def _export_parser() -> _Parser:
     add("--calibration-data", type=Path, metavar="FILE", help="rows for int8 ranges (default: a part of --eval-data)")
     add("--text-column", metavar="NAME", help="column with the text (default text, sentence or utterance)")
     add("--label-column", metavar="NAME", help="column with the label (default label, intent, class or category)")
+    add(
+        "--label-separator",
+        default=request.DEFAULT_SEPARATOR,
+        metavar="TEXT",
+        help="between labels of multi-label rows (default |)",
+    )
     add("--max-seq-len", type=int, metavar="N", help="tokens of the exported graph (default: as trained)")
     add("--output", type=Path, metavar="DIR", help=f"folder to write (default {request.OUTPUT_ROOT}/MODEL-TASK-RECIPE)")
     add("--force", action="store_true", help="replace an output folder that an export wrote before")
@@ -182,7 +194,7 @@ def _parse(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Na
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         flags = tuple(parser._option_string_actions)  # noqa: SLF001 - argparse has no public list of its flags
-        parser.error(f"Unknown argument. Received: {unknown[0]}.{registry.nearest(unknown[0], flags)}".rstrip(".?"))
+        parser.error(f"Unknown argument. Received: {unknown[0]}.{registry.nearest(unknown[0], flags)}")
     return options
 
 

@@ -32,6 +32,7 @@ def inspect(
                 sha256=hashlib.sha256(content).hexdigest(),
                 target=artifact.target,
                 graph=artifact.graph,
+                parameters=found.parameters,
                 weight_bytes=found.weight_bytes,
                 overhead_bytes=found.overhead_bytes,
                 ops=dict(found.ops),

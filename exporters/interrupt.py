@@ -22,7 +22,7 @@ def install(program: str) -> None:
         word = "interrupted" if number == signal.SIGINT else "terminated"
         try:
             clear = "\r\033[K" if os.isatty(_terminal()) else ""  # of the live line
-            os.write(_terminal(), f"{clear}{program}: {word}. {output.outcome()}\n".encode())
+            os.write(_terminal(), f"{clear}{program}: {word}. {output.outcome()}\n".encode(errors="backslashreplace"))
         except OSError:
             pass
         os._exit(EXIT_INTERRUPTED if number == signal.SIGINT else 128 + number)

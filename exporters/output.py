@@ -70,26 +70,44 @@ class OutputFolder:
         """Give the complete folder its name."""
         shutil.rmtree(self.staging / ".scratch", ignore_errors=True)
         self.committing = True
-        old: Path | None = None
         try:
-            if os.path.lexists(self.path):
-                check_free(self.path, force=self._force)  # somebody may have made it meanwhile
-                old = Path(tempfile.mkdtemp(prefix=f".{self.path.name[:80]}.old-", dir=self.path.parent)) / "old"
-                self.path.rename(old)
+            old = self._move_old_away()
             try:
                 self.staging.rename(self.path)
-            except OSError:
+            except BaseException as error:
                 if old is not None:
-                    old.rename(self.path)
+                    self._bring_back(old, error)
                 raise
             self._staging = None
             self._made_parents = []
             _committed.append(self.path)
-        finally:
-            if old is not None:
+            if old is not None:  # only now: until here it is all that the user has
                 shutil.rmtree(old.parent, ignore_errors=True)
+        finally:
             self.committing = False
             self.discard()
+
+    def _move_old_away(self) -> Path | None:
+        """Where the folder that is to be replaced lies now, if there is one."""
+        if not os.path.lexists(self.path):
+            return None
+        check_free(self.path, force=self._force)  # somebody may have made it meanwhile
+        keep = Path(tempfile.mkdtemp(prefix=f".{self.path.name[:80]}.old-", dir=self.path.parent))
+        try:
+            self.path.rename(keep / "old")
+        except OSError:
+            keep.rmdir()
+            raise
+        return keep / "old"
+
+    def _bring_back(self, old: Path, reason: BaseException) -> None:
+        try:
+            old.rename(self.path)
+            old.parent.rmdir()
+        except OSError as error:
+            raise InputError(
+                f"The output folder {self.path} could not be replaced: {reason}. The old one is now {old}; move it back."
+            ) from error
 
     def discard(self) -> None:
         """Remove whatever is not committed; safe to call twice."""
@@ -138,7 +156,8 @@ def check_free(path: Path, *, force: bool) -> None:
 def write_file(path: Path, content: bytes | str) -> None:
     """Write and flush to disk, so that a full disk is an error here and not later."""
     with path.open("wb") as file:
-        file.write(content.encode() if isinstance(content, str) else content)
+        # A path in a report may hold bytes that are no UTF-8: \udcXX in JSON stands for them, and can be read back.
+        file.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
         file.flush()
         os.fsync(file.fileno())
 

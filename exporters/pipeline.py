@@ -43,13 +43,14 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             folder.write("labels.txt", "".join(label + "\n" for label in origin.labels))
             folder.write("projection.json", inspection.projection_json(projection, placed))
             records, problems = inspection.inspect(placed, recipe, others=("labels.txt", "projection.json"))
+        progress.release()  # what can be wrong with the input, the recipe or the disk has had its say
 
         with progress.stage(f"verify on {len(data.texts)} rows"):
             planned, probes = checks.plan(model, [*references, *placed])
             verified = verify.verify(planned, probes, data, source.projector(projection), seed=request.seed)
 
         with progress.stage("measure latency"):
-            latency = bench.latencies(files, config=projection.config, text=data.texts[0].encode())
+            latency, not_timed = bench.latencies(files, config=projection.config, text=data.texts[0].encode())
 
         report = Report(
             model=source.describe(origin, request),
@@ -66,7 +67,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             latency_cpu=cpu_name(),
             gates={"max_drop": request.max_drop, "max_size_bytes": request.max_size_bytes},
             failures=gate.judge(request, verified, files=records, scheme_problems=problems),
-            notes=(*data.notes, *verified.notes, *gate.remarks(verified)),
+            notes=(*data.notes, *verified.notes, *not_timed, *gate.remarks(verified)),
             versions=versions(),
             seconds=dict(progress.seconds),
         )

@@ -1,6 +1,7 @@
 """Stage display on stderr: one live line on a terminal, one line for each finished stage elsewhere.
 
-Keeps the seconds of each stage, which the report prints. Leaves out percentages: no stage is long.
+Keeps the seconds of each stage, which the report prints. Leaves out percentages: no stage is long. Lines can be held
+back until bad input is ruled out, so that its one line stands alone.
 """
 
 import sys
@@ -14,12 +15,13 @@ _TICK_SECONDS = 0.2
 
 
 class Progress:
-    """`with progress.stage("convert"): ...`; quiet ones only keep time."""
+    """`with progress.stage("convert"): ...`; quiet ones only keep time, `held` ones print at `release`."""
 
-    def __init__(self, *, stream: TextIO | None = None, quiet: bool = False) -> None:
+    def __init__(self, *, stream: TextIO | None = None, quiet: bool = False, held: bool = False) -> None:
         self.seconds: dict[str, float] = {}
         self._stream = stream if stream is not None else sys.stderr
         self._quiet = quiet
+        self._held: list[str] | None = [] if held else None
         self._live = not quiet and self._stream.isatty()
 
     @contextmanager
@@ -46,8 +48,16 @@ class Progress:
 
     def line(self, text: str) -> None:
         """One line of its own, such as a remark on the data."""
-        if not self._quiet:
+        if self._held is not None:
+            self._held.append(text)
+        elif not self._quiet:
             self._write(text + "\n")
+
+    def release(self) -> None:
+        """Print what was held back, and hold nothing back from now on."""
+        held, self._held = self._held or [], None
+        for text in held:
+            self.line(text)
 
     def _tick(self, name: str, start: float, done: threading.Event) -> None:
         while True:

@@ -32,6 +32,7 @@ class FileRecord:
     sha256: str
     target: str | None = None
     graph: str | None = None
+    parameters: int | None = None
     weight_bytes: int | None = None
     overhead_bytes: int | None = None
     ops: dict[str, int] = field(default_factory=dict)

@@ -73,13 +73,14 @@ def _files(report: Report) -> str:
         (
             file.name,
             f"{file.size_bytes:,}",
+            _number(file.parameters),
             _number(file.weight_bytes),
             _number(file.overhead_bytes),
             f"`{file.sha256[:16]}`",
         )
         for file in report.files
     ]
-    return _table(("file", "total", "weights", "overhead", "sha256"), rows)
+    return _table(("file", "total", "parameters", "weights", "overhead", "sha256"), rows)
 
 
 def _accuracy(report: Report) -> str:

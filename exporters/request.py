@@ -3,21 +3,35 @@
 Checks what can be checked without reading a file; imports neither TensorFlow nor numpy.
 """
 
+import numbers
+import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from models_tf import registry
+from models_tf.data import DEFAULT_SEPARATOR, check_separator
 from models_tf.errors import InputError
+from models_tf.text_config import MAX_SEQ_LEN
 from quantize import recipe as recipes
 
 DEFAULT_MODEL = "prado"
 DEFAULT_RECIPE = "int8"
 TARGETS = ("tflite", "onnx")
 OUTPUT_ROOT = Path("export-mobile-out")
-# Shapes are static, so memory and time grow with it: 4096 tokens of 512 features are 2 MB a row, about 8 pages of text.
-MAX_SEQ_LEN = 4096
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
+# What a field must be for callers from Python (None is good where it is the default), in words, and what it becomes:
+# numpy's numbers are good, but JSON cannot hold them.
+_KINDS: dict[str, tuple[tuple[type, ...], str, Callable[[Any], Any]]] = {
+    **dict.fromkeys(("checkpoint", "eval_data", "calibration_data", "output"), ((str, os.PathLike), "a path", Path)),
+    **dict.fromkeys(("model", "task", "quantize"), ((str,), "a text", str)),
+    **dict.fromkeys(("text_column", "label_column", "label_separator"), ((str,), "a text", str)),
+    **dict.fromkeys(("max_seq_len", "seed"), ((numbers.Integral,), "a whole number", int)),
+    "max_size_bytes": ((numbers.Integral,), "a whole number of bytes", int),
+    "max_drop": ((numbers.Real,), "a number of points", float),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +50,7 @@ class ExportRequest:
     calibration_data: Path | None = None
     text_column: str | None = None
     label_column: str | None = None
+    label_separator: str = DEFAULT_SEPARATOR
     max_seq_len: int | None = None
     output: Path | None = None
     force: bool = False
@@ -44,9 +59,7 @@ class ExportRequest:
     max_drop: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("checkpoint", "eval_data", "calibration_data", "output"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, Path(getattr(self, name)))
+        self._check_kinds()
         object.__setattr__(self, "target", _targets(self.target))
         if self.quantize not in recipes.RECIPES:
             names = tuple(recipes.RECIPES)
@@ -62,6 +75,7 @@ class ExportRequest:
             raise InputError(
                 f"--task names a bundled model and --checkpoint a folder: give one. Received: {self.task}."
             )
+        check_separator(self.label_separator)
         if self.max_seq_len is not None and not 1 <= self.max_seq_len <= MAX_SEQ_LEN:
             raise InputError(f"--max-seq-len must be 1 to {MAX_SEQ_LEN}. Received: {self.max_seq_len}.")
         if not 0 <= self.seed < 1 << 63:
@@ -72,7 +86,18 @@ class ExportRequest:
             raise InputError(f"--max-drop must be 0 to 100 points. Received: {self.max_drop}.")
         for flag, path in (("--eval-data", self.eval_data), ("--calibration-data", self.calibration_data)):
             if path is not None and not path.is_file():
-                raise InputError(f"{flag} must be a file. Received: {path} (no such file).")
+                received = "a folder" if path.is_dir() else "no such file"
+                raise InputError(f"{flag} must be a file. Received: {path} ({received}).")
+
+    def _check_kinds(self) -> None:
+        """A wrong kind of value would be found much later, or never."""
+        for name, (kinds, meaning, convert) in _KINDS.items():
+            value, default = getattr(self, name), getattr(type(self), name)
+            if value is None and default is None:
+                continue
+            if not isinstance(value, kinds) or isinstance(value, bool):
+                raise InputError(f"`{name}` must be {meaning}. Received: {value!r}.")
+            object.__setattr__(self, name, convert(value))
 
     @property
     def checkpoint_folder(self) -> Path:
@@ -99,13 +124,16 @@ def parse_targets(text: str) -> tuple[str, ...]:
 
 def parse_size(text: str) -> int:
     """`200KB`, `1.5MB` or plain bytes, as bytes; 1 KB is 1024 bytes."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    # 12 digits are a thousand times what a .tflite file can hold.
+    match = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,12})?)\s*([A-Za-z]*)\s*", text)
     if not match or match[2].upper() not in _UNITS:
-        raise InputError(f"--max-size must be a number with B, KB or MB, such as 200KB. Received: {text!r}.")
+        raise InputError(f"--max-size must be a number with B, KB or MB, such as 200KB. Received: {text[:40]!r}.")
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 def _targets(target: tuple[str, ...] | list[str] | str) -> tuple[str, ...]:
+    if not isinstance(target, str | tuple | list) or not all(isinstance(name, str) for name in target):
+        raise InputError(f"`target` must be some of {', '.join(TARGETS)}. Received: {target!r}.")
     wanted = parse_targets(target) if isinstance(target, str) else tuple(target)
     unknown = [name for name in wanted if name not in TARGETS]
     if unknown or not wanted:

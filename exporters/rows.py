@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from exporters.request import ExportRequest
-from models_tf.data import Row, read_table
+from models_tf.data import Row, labels_of, read_table
 from models_tf.errors import InputError
 
 # Ranges of activations settle after some hundred rows; more only costs time.
@@ -97,7 +97,7 @@ def _with_eval(path: Path, labels: Sequence[str], multi_label: bool, request: Ex
     rows = _read(path, request)
     return Rows(
         texts=[row.text for row in rows],
-        targets=_targets(rows, path, labels, multi_label),
+        targets=_targets(rows, path, labels, request.label_separator if multi_label else None),
         source=str(path),
         calibration_texts=[],
         calibration_source="",
@@ -167,9 +167,10 @@ def _read(path: Path, request: ExportRequest, *, labelled: bool = True) -> list[
     return [dataclasses.replace(row, text=row.text.encode("utf-8", "replace").decode()) for row in rows]
 
 
-def _targets(rows: list[Row], path: Path, labels: Sequence[str], multi_label: bool) -> np.ndarray:
+def _targets(rows: list[Row], path: Path, labels: Sequence[str], separator: str | None) -> np.ndarray:
+    """Label numbers; with a separator, which several labels a row have between them, a table of 0 and 1."""
     number = {label: i for i, label in enumerate(labels)}
-    parts = [[part for part in row.label.split("|") if part] if multi_label else [row.label] for row in rows]
+    parts = [labels_of(row, path, separator) for row in rows]
     for row, names in zip(rows, parts, strict=True):
         for name in names:
             if name not in number:
@@ -178,7 +179,7 @@ def _targets(rows: list[Row], path: Path, labels: Sequence[str], multi_label: bo
         raise InputError(
             f"{path} must have at least 2 different labels to measure accuracy. Received: {parts[0]} only."
         )
-    if not multi_label:
+    if separator is None:
         return np.array([number[names[0]] for names in parts], np.int64)
     table = np.zeros((len(rows), len(labels)), bool)
     for i, names in enumerate(parts):

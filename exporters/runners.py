@@ -147,6 +147,7 @@ def tflite_interpreter(content: bytes, *, takes: str, runtime: str = LITERT, thr
     """Text-in files get the projection op; features-in files must do without, which this proves."""
     if takes == TEXT:
         return tflite_loader.interpreter(content, runtime=runtime, num_threads=threads)
+    tflite_loader.check_company(runtime)
     return tflite_loader.import_interpreter(runtime).Interpreter(model_content=content, num_threads=threads)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from exporters.quiet import quiet
+from exporters.native_log import quiet
 from quantize.onnx_graph import clean
 
 # Opset 17 (ONNX 1.12, 2022) runs in ONNX Runtime 1.12 and later, and has all that the models here need.
@@ -17,8 +17,8 @@ OPSET = 17
 BATCH = "batch"
 
 
-def to_onnx(concrete_function: Any, *, symbolic_batch: bool = True) -> onnx.ModelProto:
-    """The float model. With `symbolic_batch` a function traced for one row takes any number, if it can."""
+def to_onnx(concrete_function: Any) -> onnx.ModelProto:
+    """The float model. A function traced for one row takes any number, if it can."""
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
     with quiet():
@@ -35,11 +35,8 @@ def to_onnx(concrete_function: Any, *, symbolic_batch: bool = True) -> onnx.Mode
     # The names of a dictionary's values come in the order of its sorted keys.
     outputs = dict(zip([t.name for t in frozen.outputs], sorted(concrete_function.structured_outputs), strict=True))
     clean(model, names=inputs | outputs)
-    if symbolic_batch:
-        candidate = _with_symbolic_batch(model)
-        if _rows_are_independent(model, candidate):
-            return candidate
-    return model
+    candidate = _with_symbolic_batch(model)
+    return candidate if _rows_are_independent(model, candidate) else model
 
 
 def _with_symbolic_batch(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -6,7 +6,7 @@ Leaves out text input (a pass puts the projection in front) and every recipe: on
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from exporters.quiet import quiet
+from exporters.native_log import quiet
 from quantize.flatbuffer import read_model, write_model
 
 SIGNATURE = "serving_default"

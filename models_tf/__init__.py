@@ -1,0 +1,1 @@
+"""Models, the projection op they read, their checkpoints, and their training."""

@@ -1,9 +1,11 @@
 """A checkpoint folder: config.json, model.safetensors, labels.txt. No pickle, no code.
 
-Loading is strict: a missing, unread or wrongly shaped tensor is an error that names it.
+Loading is strict: a missing, unread or wrongly shaped tensor is an error that names it. Saving over a checkpoint is
+safe: the files are on disk before the first is replaced, and a kill in between leaves a folder that loads.
 """
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,10 @@ from typing import Any
 import numpy as np
 
 from models_tf import registry
+from models_tf.atomic_files import write_files
+from models_tf.data.labels import is_storable
 from models_tf.errors import InputError
+from models_tf.json_text import parse_json
 
 FORMAT = "export-mobile/1"
 CONFIG_FILE, WEIGHTS_FILE, LABELS_FILE = "config.json", "model.safetensors", "labels.txt"
@@ -39,9 +44,28 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
         "training": checkpoint.training,
     }
     weights = {name: np.ascontiguousarray(value) for name, value in checkpoint.weights.items()}
-    (folder / WEIGHTS_FILE).write_bytes(to_bytes(weights))
-    (folder / LABELS_FILE).write_text("".join(label + "\n" for label in checkpoint.labels), encoding="utf-8")
-    (folder / CONFIG_FILE).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    # The weights of another epoch fit the config and labels that are there. Those of another model do not: then the
+    # folder is no checkpoint until the last rename.
+    same = _is_same_model(folder, checkpoint)
+    write_files(
+        folder,
+        {
+            LABELS_FILE: "".join(label + "\n" for label in checkpoint.labels).encode(),
+            WEIGHTS_FILE: to_bytes(weights),
+            CONFIG_FILE: (json.dumps(document, indent=2) + "\n").encode(),
+        },
+        remove_first=None if same else CONFIG_FILE,
+    )
+
+
+def _is_same_model(folder: Path, checkpoint: Checkpoint) -> bool:
+    try:
+        document = _read_document(folder / CONFIG_FILE)
+        labels = _read_labels(folder / LABELS_FILE)
+    except (OSError, InputError):
+        return False
+    wanted = (checkpoint.model_name, checkpoint.config.to_dict(), checkpoint.labels)
+    return (document["model"], document["config"], labels) == wanted
 
 
 def load(folder: Path) -> Checkpoint:
@@ -95,8 +119,12 @@ def set_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
             raise InputError(
                 f"{WEIGHTS_FILE}: tensor {name} must have shape {tuple(variable.shape)}. Received: {tuple(value.shape)}."
             )
+        with np.errstate(over="ignore"):
+            value = value.astype(np.float32)
         if not np.isfinite(value).all():
             raise InputError(f"{WEIGHTS_FILE}: tensor {name} must be finite. Received: NaN or infinity.")
+        if name.endswith("moving_variance") and value.min() < 0:
+            raise InputError(f"{WEIGHTS_FILE}: tensor {name} must be at least 0. Received: {value.min()}.")
         variable.assign(value)
 
 
@@ -105,16 +133,15 @@ def _tensor_name(variable: Any) -> str:
 
 
 def _read_document(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} must be JSON. Received: {error}.") from error
+    document = parse_json(path.read_bytes(), f"{path} must be JSON.")
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         received = document.get("format") if isinstance(document, dict) else type(document).__name__
         raise InputError(f'{path} must have "format": "{FORMAT}". Received: {received!r}.')
-    for key in ("model", "config"):
-        if key not in document:
+    for key, kind, word in (("model", str, "text"), ("config", dict, "an object"), ("training", dict, "an object")):
+        if key not in document and key != "training":
             raise InputError(f'{path} must have the key "{key}". Received: {", ".join(document)}.')
+        if not isinstance(document.get(key, kind()), kind):
+            raise InputError(f'{path}: "{key}" must be {word}. Received: {type(document[key]).__name__}.')
     unknown = sorted(set(document) - {"format", "model", "config", "training"})
     if unknown:
         raise InputError(f"{path} has an unknown key. Received: {', '.join(unknown)}.")
@@ -123,9 +150,18 @@ def _read_document(path: Path) -> dict[str, Any]:
 
 def _read_labels(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_bytes().decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} must be UTF-8, a label a line. Received: {error}.") from error
+    labels = [line.removesuffix("\r") for line in (lines[:-1] if not lines[-1] else lines)]
+    for number, label in enumerate(labels, start=1):
+        if not is_storable(label):
+            received = f"{label!r} in line {number}" if label else f"an empty line {number}"
+            raise InputError(f"{path} must hold a label a line, of printable text. Received: {received}.")
+    repeated = [label for label, count in Counter(labels).items() if count > 1]
+    if repeated:
+        raise InputError(f"{path} must hold different labels. Received: {repeated[0]!r} twice.")
+    return labels
 
 
 def _read_weights(path: Path) -> dict[str, np.ndarray]:
@@ -133,6 +169,12 @@ def _read_weights(path: Path) -> dict[str, np.ndarray]:
     from safetensors.numpy import load_file
 
     try:
-        return load_file(path)
-    except (SafetensorError, ValueError, KeyError) as error:
+        weights = load_file(path)
+    except (SafetensorError, ValueError) as error:
         raise InputError(f"{path} is damaged or not a safetensors file: {error}.") from error
+    except (KeyError, TypeError, AttributeError) as error:  # what numpy does not know
+        raise InputError(f"{path} must hold tensors of type F16, F32 or F64. Received: {error}.") from error
+    for name, value in weights.items():
+        if value.dtype.kind != "f":
+            raise InputError(f"{path} must hold tensors of type F16, F32 or F64. Received: {name} of {value.dtype}.")
+    return weights

@@ -4,7 +4,16 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
-from models_tf.ops.projection.config import MAX_ROWS, ProjectionConfig
+from models_tf.ops.projection.config import ProjectionConfig
+
+# Exported shapes are static, so memory and time grow with it: 4096 tokens of 512 features are 2 MB a row, about 8
+# pages of text.
+MAX_SEQ_LEN = 4096
+# Far above any model for a phone, far below what would fill the memory of the machine that builds it.
+MAX_SIZE = 65_536
+MAX_PARAMETERS = 1 << 27
+# Fields of the projection that training and export set themselves, from `max_seq_len` and --distortion.
+OWN_PROJECTION_FIELDS = ("max_tokens", "pad_to", "distortion")
 
 
 def default_projection() -> ProjectionConfig:
@@ -12,6 +21,7 @@ def default_projection() -> ProjectionConfig:
 
 
 _KINDS: dict[str, Any] = {"int": int, "bool": bool, "float": (int, float)}
+_PROJECTION_DEFAULTS = {item.name: item.default for item in dataclasses.fields(ProjectionConfig)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,16 +43,46 @@ class TextConfig:
                 raise ValueError(f"`{item.name}` must be of type {name}. Received: {value!r}.")
         if self.num_labels < (1 if self.multi_label else 2):
             raise ValueError(f"`num_labels` must be at least 2 (multi-label: 1). Received: {self.num_labels}.")
-        if not self.projection.presence_feature:
-            raise ValueError("`projection.presence_feature` must be true: the mask is read from it. Received: false.")
-        if not 1 <= self.max_seq_len <= MAX_ROWS:
-            raise ValueError(f"`max_seq_len` must be 1 to {MAX_ROWS}. Received: {self.max_seq_len}.")
+        self._check_range("num_labels", high=MAX_SIZE)
+        self._check_projection()
+        self._check_range("max_seq_len", low=1 + self._tags, high=MAX_SEQ_LEN)
         self._check_rates("dropout", "token_dropout")
+
+    @property
+    def word_tokens(self) -> int:
+        """Tokens of a text that are read: the begin and end tags take places of `max_seq_len` too."""
+        return self.max_seq_len - self._tags
+
+    @property
+    def _tags(self) -> int:
+        return self.projection.add_bos + self.projection.add_eos
+
+    def _check_projection(self) -> None:
+        projection = self.projection
+        if not projection.presence_feature:
+            raise ValueError("`projection.presence_feature` must be true: the mask is read from it. Received: false.")
+        for name in OWN_PROJECTION_FIELDS:
+            value, expected = getattr(projection, name), _PROJECTION_DEFAULTS[name]
+            if value != expected:
+                raise ValueError(
+                    f"`projection.{name}` must be {expected}: training and export set it. Received: {value}."
+                )
+        projection.to_text()  # a ValueError for text that is no Unicode
 
     def _check_rates(self, *names: str) -> None:
         for name in names:
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"`{name}` must be in [0, 1). Received: {getattr(self, name)}.")
+
+    def _check_range(self, *names: str, low: float = 0, high: float) -> None:
+        """Refuses NaN too: it is in no range."""
+        for name in names:
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"`{name}` must be {low} to {high}. Received: {getattr(self, name)}.")
+
+    def _check_parameters(self, count: int) -> None:
+        if count > MAX_PARAMETERS:
+            raise ValueError(f"The sizes must give at most {MAX_PARAMETERS} parameters. Received: {count}.")
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -54,5 +94,7 @@ class TextConfig:
             raise ValueError(f"Unknown setting. Received: {', '.join(unknown)}.")
         values = dict(values)
         if "projection" in values:
+            if not isinstance(values["projection"], dict):
+                raise ValueError(f"`projection` must be an object. Received: {type(values['projection']).__name__}.")
             values["projection"] = ProjectionConfig.from_dict(values["projection"])
         return cls(**values)

@@ -1,0 +1,1 @@
+"""Recipes, calibration and quantizers of TFLite and ONNX models."""

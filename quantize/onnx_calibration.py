@@ -8,11 +8,9 @@ import onnx
 from quantize.calibration import CalibrationRanges, Rows, collect
 
 
-def calibrate_onnx(
-    float_model: onnx.ModelProto, rows: Rows, *, method: str = "min-max", threads: int = 1
-) -> CalibrationRanges:
+def calibrate_onnx(float_model: onnx.ModelProto, rows: Rows, *, threads: int = 1) -> CalibrationRanges:
     """Ranges of all float activations over the rows, each a mapping of input names to arrays."""
-    return collect(_run(float_model, rows, threads), method=method)
+    return collect(_run(float_model, rows, threads))
 
 
 def _run(float_model: onnx.ModelProto, rows: Rows, threads: int) -> Iterator[Mapping[str, np.ndarray]]:

@@ -5,6 +5,7 @@ import logging
 import numpy as np
 import onnx
 
+from quantize.errors import RecipeError
 from quantize.onnx_graph import clean
 
 # Below this a Cast costs more than the bytes saved.
@@ -23,9 +24,10 @@ def to_float16_onnx(float_model: onnx.ModelProto) -> onnx.ModelProto:
         values = onnx.numpy_helper.to_array(initializer)
         if values.size < MIN_WEIGHT_ELEMENTS:
             continue
-        half = values.astype(np.float16)
+        with np.errstate(over="ignore"):  # judged in the next line
+            half = values.astype(np.float16)
         if not np.isfinite(half).all():
-            raise ValueError(f"Weights must stay below 65504 for fp16. Received: {np.abs(values).max()}.")
+            raise RecipeError(f"Recipe fp16 needs weights below 65504. Received: {np.abs(values).max():g}.")
         wide = initializer.name
         initializer.CopyFrom(onnx.numpy_helper.from_array(half, f"{wide}_half"))
         casts.append(onnx.helper.make_node("Cast", [initializer.name], [wide], to=onnx.TensorProto.FLOAT))

@@ -1,6 +1,5 @@
 """`Recipe`: what a quantization does to weights and activations, as data. Leaves out how: see the quantizers."""
 
-import difflib
 from dataclasses import dataclass
 
 ACTIVATIONS = ("float32", "dynamic-int8", "static-int8")
@@ -58,12 +57,3 @@ RECIPES: dict[str, Recipe] = {
         ),
     )
 }
-
-
-def get_recipe(name: str) -> Recipe:
-    """The recipe of that name; an unknown name is answered with the nearest one."""
-    if name in RECIPES:
-        return RECIPES[name]
-    near = difflib.get_close_matches(name, RECIPES, n=1, cutoff=0.3)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"The recipe must be one of {', '.join(RECIPES)}. Received: {name!r}.{hint}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from quantize.errors import RecipeError
 from quantize.flatbuffer import (
     Model,
     add_operator_code,
@@ -50,12 +51,10 @@ def to_float16(float_model: bytes) -> bytes:
             add_operator_code(model, schema.BuiltinOperator.DEQUANTIZE, FLOAT16_DEQUANTIZE_VERSION) if constants else -1
         )
         for index, values in constants.items():
-            half = values.astype(np.float16)
+            with np.errstate(over="ignore"):  # judged in the next line
+                half = values.astype(np.float16)
             if not np.isfinite(half).all():
-                name = tensor_name(graph.tensors[index])
-                raise ValueError(
-                    f"Weights must stay below 65504 for fp16. Received: {np.abs(values).max()} in {name!r}."
-                )
+                raise RecipeError(f"Recipe fp16 needs weights below 65504. Received: {np.abs(values).max():g}.")
             wide = _tensor_like(graph.tensors[index], schema.TensorType.FLOAT32)
             graph.tensors[index].type = schema.TensorType.FLOAT16
             graph.tensors[index].buffer = _add_buffer(model, half)

@@ -30,7 +30,7 @@ CALIBRATION_ROWS = 64
 @functools.cache
 def model(kind: str = "prado") -> Any:
     keras.utils.set_random_seed(0)
-    projection = ProjectionConfig(feature_size=FEATURE_SIZE, presence_feature=True, pad_to=LENGTH)
+    projection = ProjectionConfig(feature_size=FEATURE_SIZE, presence_feature=True)
     settings: dict[str, Any] = {"num_labels": NUM_LABELS, "projection": projection, "max_seq_len": LENGTH}
     if kind == "prado":
         made = Prado(PradoConfig(embedding_size=8, **dict.fromkeys(BRANCHES, 4), **settings))

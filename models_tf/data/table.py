@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from models_tf.errors import InputError
+from models_tf.json_text import parse_json
 
 TEXT_COLUMNS = ("text", "sentence", "utterance")
 LABEL_COLUMNS = ("label", "intent", "class", "category")
@@ -22,7 +22,7 @@ csv.field_size_limit(1 << 28)
 @dataclass(frozen=True, slots=True)
 class Row:
     text: str
-    label: str
+    label: str | tuple[str, ...]  # a tuple: a JSON list
     line: int  # 1 is the first line of the file
 
 
@@ -36,7 +36,8 @@ def read_table(
     path = Path(path)
     suffix = _suffix(path)
     if not path.is_file():
-        raise InputError(f"Data file must exist. Received: {path} (no such file).")
+        received = "a folder" if path.is_dir() else "no such file"
+        raise InputError(f"Data file must exist. Received: {path} ({received}).")
     try:
         with _open(path) as stream:
             lines = _decoded_lines(stream, path)
@@ -113,7 +114,13 @@ class _Columns:
         text = _column(names, self.text, TEXT_COLUMNS, "--text-column", path)
         if not self.labelled:
             return text, None
-        return text, _column(names, self.label, LABEL_COLUMNS, "--label-column", path)
+        label = _column(names, self.label, LABEL_COLUMNS, "--label-column", path)
+        if text == label:
+            raise InputError(
+                f"{path} must have text and label in two columns: --text-column and --label-column differ. "
+                f"Received: {names[text].strip()!r} for both."
+            )
+        return text, label
 
 
 def _column(names: list[str], wanted: str | None, guesses: tuple[str, ...], flag: str, path: Path) -> int:
@@ -142,14 +149,20 @@ def _read_json(lines: Iterator[str], path: Path, columns: _Columns) -> Iterator[
         text, label = record[text_key], "" if label_key is None else record[label_key]
         if not isinstance(text, str):
             raise InputError(f"{path} row {number}: {text_key!r} must be text. Received: {type(text).__name__}.")
-        yield Row(text, "|".join(map(str, label)) if isinstance(label, list) else str(label), number)
+        yield Row(text, _json_label(label, f"{path} row {number}: {label_key!r}"), number)
+
+
+def _json_label(value: Any, where: str) -> str | tuple[str, ...]:
+    values = value if isinstance(value, list) else [value]
+    for item in values:
+        if not isinstance(item, (str, int, float)):
+            received = "null" if item is None else type(item).__name__
+            raise InputError(f"{where} must be text, a number or a list of them. Received: {received}.")
+    return tuple(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path} row {number} must be one JSON object. Received: {error}.") from error
+    record = parse_json(line, f"{path} row {number} must be one JSON object.")
     if not isinstance(record, dict):
         raise InputError(f"{path} row {number} must be a JSON object. Received: {type(record).__name__}.")
     return record

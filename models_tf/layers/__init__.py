@@ -1,0 +1,1 @@
+"""Keras layers that the models share."""

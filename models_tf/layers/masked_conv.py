@@ -69,9 +69,11 @@ class MaskedConv(keras.layers.Layer):
 
     def _masked_moments(self, y: tf.Tensor, mask: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance over the real tokens; the moving averages follow them slowly."""
-        weight = mask / tf.maximum(tf.reduce_sum(mask), 1.0)  # [batch, 1, time, 1]
+        tokens = tf.reduce_sum(mask)
+        weight = mask / tf.maximum(tokens, 1.0)  # [batch, 1, time, 1]
         mean = tf.reduce_sum(y * weight, axis=(0, 1, 2))
         variance = tf.reduce_sum(tf.math.squared_difference(y, mean) * weight, axis=(0, 1, 2))
+        rate = (1.0 - self.momentum) * tf.minimum(tokens, 1.0)  # a batch of empty texts says nothing
         for moving, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
-            moving.assign(self.momentum * moving + (1.0 - self.momentum) * tf.stop_gradient(value))
+            moving.assign((1.0 - rate) * moving + rate * tf.stop_gradient(value))
         return mean, variance

@@ -1,0 +1,1 @@
+"""PRADO, projection attention networks."""

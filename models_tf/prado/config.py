@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from models_tf.text_config import TextConfig
+from models_tf.text_config import MAX_SIZE, TextConfig
 
 # name -> (live taps, distance between them); skip-grams are dilated bigrams, so no dead tap is stored.
 BRANCHES = {
@@ -41,12 +41,15 @@ class PradoConfig(TextConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_rates("norm_momentum")
-        if self.embedding_size < 1:
-            raise ValueError(f"`embedding_size` must be at least 1. Received: {self.embedding_size}.")
-        if any(getattr(self, name) < 0 for name in BRANCHES) or not self.channels:
-            raise ValueError("At least one n-gram branch must have channels, and none fewer than 0.")
-        if self.attention_offset <= 0:
-            raise ValueError(f"`attention_offset` must be positive. Received: {self.attention_offset}.")
+        self._check_range("embedding_size", low=1, high=MAX_SIZE)
+        self._check_range(*BRANCHES, high=MAX_SIZE)
+        if not self.channels:
+            raise ValueError("At least one n-gram branch must have channels. Received: none.")
+        # 100 is far above what softmax tells from infinity.
+        self._check_range("attention_offset", low=1e-3, high=100.0)
+        self._check_range("norm_epsilon", low=1e-9, high=1.0)
+        self._check_range("embedding_l2", "network_l2", high=1000.0)
+        self._check_parameters(self.parameters)
 
     @property
     def branches(self) -> dict[str, int]:
@@ -55,3 +58,10 @@ class PradoConfig(TextConfig):
     @property
     def channels(self) -> int:
         return sum(self.branches.values())
+
+    @property
+    def parameters(self) -> int:
+        """Weights of the kernels; norms and biases are few beside them."""
+        embedding = self.embedding_size * self.projection.feature_size * (1 if self.shared_bottleneck else 2)
+        taps = sum(2 * BRANCHES[name][0] * channels for name, channels in self.branches.items())
+        return embedding + self.embedding_size * taps + self.channels * self.num_labels

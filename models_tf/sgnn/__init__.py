@@ -1,0 +1,1 @@
+"""SGNN, self-governing neural networks."""

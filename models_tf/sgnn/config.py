@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from models_tf.text_config import TextConfig
+from models_tf.text_config import MAX_SIZE, TextConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,8 +14,12 @@ class SgnnConfig(TextConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.hidden_size < 1 or self.hidden_layers < 1:
-            raise ValueError(
-                "`hidden_size` and `hidden_layers` must be at least 1. "
-                f"Received: {self.hidden_size} and {self.hidden_layers}."
-            )
+        self._check_range("hidden_size", low=1, high=MAX_SIZE)
+        self._check_range("hidden_layers", low=1, high=64)
+        self._check_parameters(self.parameters)
+
+    @property
+    def parameters(self) -> int:
+        """Weights of the kernels."""
+        rows = self.projection.feature_size + (self.hidden_layers - 1) * self.hidden_size + self.num_labels
+        return rows * self.hidden_size

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models_tf.data import Row, read_table
+from models_tf.data import Row, labels_of, read_table
 from models_tf.errors import InputError
 
 # The window bounds memory whatever the file's size; a file that fits is shuffled as a whole.
@@ -30,11 +30,7 @@ class LabelledFile:
         return read_table(self.path, self.text_column, self.label_column)
 
     def labels_of(self, row: Row) -> list[str]:
-        labels = [row.label] if self.label_separator is None else row.label.split(self.label_separator)
-        labels = [label.strip() for label in labels if label.strip()]
-        if not labels and self.label_separator is None:
-            raise InputError(f"{self.path} row {row.line} must have a label. Received: an empty field.")
-        return labels
+        return labels_of(row, self.path, self.label_separator)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,21 +83,18 @@ def check_labels(file: LabelledFile, known: dict[str, int]) -> int:
     return total
 
 
-def encode(labels: list[str], known: dict[str, int], multi_label: bool) -> int | list[float]:
-    if not multi_label:
-        return known[labels[0]]
-    present = {known[label] for label in labels}
-    return [float(index in present) for index in range(len(known))]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Batch:
     texts: list[bytes]
-    targets: list[int | list[float]]
+    targets: np.ndarray  # label numbers [batch]; multi-label: 0 or 1, [batch, label]
     rows: list[int]  # 0 is the first row under the header
 
 
-_Item = tuple[bytes, int | list[float], int]
+@dataclass(frozen=True, slots=True)
+class _Item:
+    text: bytes
+    labels: tuple[int, ...]  # a vector with a place for each label would fill the window
+    row: int
 
 
 def batches(
@@ -112,15 +105,15 @@ def batches(
     characters = 0
     for index, row in enumerate(file.rows()):
         text = row.text.encode("utf-8", "surrogatepass")
-        window.append((text, encode(file.labels_of(row), known, file.label_separator is not None), index))
+        window.append(_Item(text, tuple(known[label] for label in file.labels_of(row)), index))
         characters += len(text)
         if len(window) >= WINDOW_ROWS or characters >= WINDOW_CHARACTERS:
-            yield from _cut(window, batch_size, generator)
+            yield from (_batch(items, file, known) for items in _cut(window, batch_size, generator))
             window, characters = [], 0
-    yield from _cut(window, batch_size, generator)
+    yield from (_batch(items, file, known) for items in _cut(window, batch_size, generator))
 
 
-def _cut(window: list[_Item], batch_size: int, generator: np.random.Generator | None) -> Iterator[Batch]:
+def _cut(window: list[_Item], batch_size: int, generator: np.random.Generator | None) -> Iterator[list[_Item]]:
     groups = [window]
     if generator is not None:
         order = generator.permutation(len(window))
@@ -129,8 +122,17 @@ def _cut(window: list[_Item], batch_size: int, generator: np.random.Generator | 
     for group in groups:
         starts = np.arange(0, len(group), batch_size)
         if generator is not None:
-            group.sort(key=lambda item: item[0].count(b" "))
+            group.sort(key=lambda item: item.text.count(b" "))
             generator.shuffle(starts)
         for start in starts:
-            texts, targets, rows = zip(*group[start : start + batch_size], strict=True)
-            yield Batch(texts=list(texts), targets=list(targets), rows=list(rows))
+            yield group[start : start + batch_size]
+
+
+def _batch(items: list[_Item], file: LabelledFile, known: dict[str, int]) -> Batch:
+    if file.label_separator is None:
+        targets = np.array([item.labels[0] for item in items], np.int32)
+    else:
+        targets = np.zeros((len(items), len(known)), np.float32)
+        for vector, item in zip(targets, items, strict=True):
+            vector[list(item.labels)] = 1.0
+    return Batch(texts=[item.text for item in items], targets=targets, rows=[item.row for item in items])

@@ -4,16 +4,30 @@ import argparse
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from models_tf import registry
+from models_tf.data import DEFAULT_SEPARATOR
 from models_tf.errors import InputError
+from models_tf.json_text import parse_json
 from models_tf.ops.projection.config import FEATURES, ProjectionConfig
+from models_tf.text_config import MAX_SEQ_LEN
 from models_tf.training.settings import CLASS_WEIGHTS, TrainingSettings
-from models_tf.training.state import STATE_FILE
+
+if TYPE_CHECKING:
+    from models_tf.training.output import TrainingOutput
 
 _DEFAULTS = {field.name: field.default for field in dataclasses.fields(TrainingSettings)}
-MAX_SEQ_LEN = 65_536
+# Fields of the config that --set leaves to others.
+_SET_ELSEWHERE = {
+    "num_labels": "it is counted in --train",
+    "multi_label": "use --multi-label",
+    "projection.max_tokens": "use --max-seq-len",
+    "projection.pad_to": "use --max-seq-len",
+    "projection.distortion": "use --distortion",
+}
+# Flags that mean nothing without another one; their defaults are put in by `_settings`.
+_NEEDS_TEACHER = ("teacher_weight", "temperature")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text-column", metavar="NAME", help="default: text, sentence or utterance")
     parser.add_argument("--label-column", metavar="NAME", help="default: label, intent, class or category")
     parser.add_argument("--multi-label", action="store_true", help="several labels a row")
-    parser.add_argument("--label-separator", default="|", metavar="TEXT", help="between them (default: |)")
+    parser.add_argument(
+        "--label-separator", metavar="TEXT", help=f"between them, with --multi-label (default: {DEFAULT_SEPARATOR})"
+    )
     parser.add_argument("--max-seq-len", type=int, metavar="N", help="tokens of a text that are read")
     parser.add_argument("--features", choices=FEATURES, help="words: as published; mixed: half character trigrams")
     parser.add_argument(
@@ -47,11 +63,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("patience", int, "epochs without a better dev accuracy before it stops"),
         ("save-minutes", float, "time between two saves of the state inside an epoch"),
         ("seed", int, ""),
-        ("teacher-weight", float, "part of the loss that the teachers give"),
-        ("temperature", float, "of the teachers' probabilities"),
+        ("teacher-weight", float, "with a teacher: its part of the loss"),
+        ("temperature", float, "with a teacher: of its probabilities"),
     ):
-        default = _DEFAULTS[name.replace("-", "_")]
-        parser.add_argument(f"--{name}", type=kind, default=default, metavar="N", help=f"{text} (default: {default})")
+        field = name.replace("-", "_")
+        default = _DEFAULTS[field]
+        parser.add_argument(
+            f"--{name}",
+            type=kind,
+            default=None if field in _NEEDS_TEACHER else default,
+            metavar="N",
+            help=f"{text} (default: {default})",
+        )
     parser.add_argument(
         "--class-weights", choices=CLASS_WEIGHTS, default="none", help="balanced: rare labels count more"
     )
@@ -74,7 +97,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """Trains as the flags say; the result goes to `stdout`, progress to `stderr`."""
-    result = train(args, stderr)
+    from models_tf.training.output import TrainingOutput
+
+    output = TrainingOutput(args.output, force=args.force, resume=args.resume)
+    with output.ends_in_one_line(stderr):
+        result = train(args, output, stderr)
     if args.json:
         stdout.write(json.dumps(result) + "\n")
         return 0
@@ -87,18 +114,13 @@ def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     return 0
 
 
-def train(args: argparse.Namespace, stderr: TextIO) -> dict[str, Any]:
+def train(args: argparse.Namespace, output: "TrainingOutput", stderr: TextIO) -> dict[str, Any]:
     """Checks everything that can be checked, then trains. Writes nothing before the checks are done."""
     from models_tf.training.batches import LabelledFile, open_examples
 
     entry = registry.get(args.model)
-    names = [field.name for field in dataclasses.fields(TrainingSettings)]
-    try:
-        values = {name: getattr(args, name) for name in names if hasattr(args, name)}
-        settings = TrainingSettings(**{**values, "teacher": tuple(args.teacher)})
-    except ValueError as error:
-        raise InputError(str(error)) from error
-    _check_output(settings.output, force=args.force, resume=args.resume)
+    settings = _settings(args)
+    output.check()
     separator = settings.label_separator if args.multi_label else None
     columns = {"text_column": settings.text_column, "label_column": settings.label_column}
     examples = open_examples(
@@ -116,8 +138,25 @@ def train(args: argparse.Namespace, stderr: TextIO) -> dict[str, Any]:
     progress = Progress(stderr, quiet=args.json)
     model = entry.model_class()(config)
     teacher = _teacher(settings, examples, multi_label=args.multi_label)
-    trainer = Trainer(model, entry.name, examples, settings=settings, progress=progress, teacher=teacher)
+    trainer = Trainer(model, entry.name, examples, settings=settings, output=output, progress=progress, teacher=teacher)
     return trainer.run(resume=args.resume)
+
+
+def _settings(args: argparse.Namespace) -> TrainingSettings:
+    if args.label_separator is not None and not args.multi_label:
+        raise InputError(f"--label-separator needs --multi-label. Received: {args.label_separator!r} without it.")
+    for name in _NEEDS_TEACHER:
+        if getattr(args, name) is not None and not (args.teacher or args.teacher_logits):
+            flag = "--" + name.replace("_", "-")
+            raise InputError(
+                f"{flag} needs --teacher or --teacher-logits. Received: {flag} {getattr(args, name)} alone."
+            )
+    values = {name: getattr(args, name, None) for name in _DEFAULTS}
+    try:
+        given = {name: value for name, value in values.items() if value is not None}
+        return TrainingSettings(**{**given, "teacher": tuple(args.teacher)})
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 def _teacher(settings: TrainingSettings, examples: Any, *, multi_label: bool) -> Any:
@@ -130,19 +169,6 @@ def _teacher(settings: TrainingSettings, examples: Any, *, multi_label: bool) ->
         rows = examples.train_rows
         return StoredTeacher(settings.teacher_logits, rows, len(labels), temperature, multi_label)
     return None
-
-
-def _check_output(output: Path, *, force: bool, resume: bool) -> None:
-    if output.exists() and not output.is_dir():
-        raise InputError(f"--output must be a folder. Received: {output} (a file).")
-    if resume and not (output / STATE_FILE).is_file():
-        raise InputError(
-            f"--resume needs {output / STATE_FILE}, which a killed training leaves. Received: no such file."
-        )
-    if output.exists() and any(output.iterdir()) and not (force or resume):
-        raise InputError(
-            f"--output must be new. Received: {output} (exists). Remedy: --resume, --force or another name."
-        )
 
 
 def _config(entry: registry.ModelEntry, num_labels: int, args: argparse.Namespace) -> Any:
@@ -159,6 +185,8 @@ def _config(entry: registry.ModelEntry, num_labels: int, args: argparse.Namespac
             projection["features"] = args.features
         for override in args.overrides:
             key, separator, text = override.partition("=")
+            if key in _SET_ELSEWHERE:
+                raise InputError(f"--set cannot change {key}: {_SET_ELSEWHERE[key]}. Received: {override}.")
             place, name = (projection, key[11:]) if key.startswith("projection.") else (defaults, key)
             if not separator or name not in place or name == "projection":
                 fields = [*defaults, *(f"projection.{field.name}" for field in dataclasses.fields(ProjectionConfig))]
@@ -179,8 +207,8 @@ def _parse(text: str, default: Any, override: str) -> Any:
     if isinstance(default, str):
         return text
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
+        value = parse_json(text, f"--set {override.partition('=')[0]} must be JSON.")
+    except InputError:
         value = None
     kind = type(default)
     if type(value) is not kind and not (kind is float and type(value) is int):

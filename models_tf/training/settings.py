@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models_tf.data import DEFAULT_SEPARATOR, check_separator
+
 CLASS_WEIGHTS = ("none", "balanced")
 
 
@@ -15,7 +17,7 @@ class TrainingSettings:
     output: Path
     text_column: str | None = None
     label_column: str | None = None
-    label_separator: str = "|"  # multi-label only
+    label_separator: str = DEFAULT_SEPARATOR  # multi-label only
     epochs: int = 30
     batch_size: int = 64
     learning_rate: float = 3e-3
@@ -56,7 +58,7 @@ class TrainingSettings:
             raise ValueError(
                 f"`class_weights` must be one of {', '.join(CLASS_WEIGHTS)}. Received: {self.class_weights}."
             )
-
+        check_separator(self.label_separator)
         if self.teacher and self.teacher_logits:
             raise ValueError("`teacher` and `teacher_logits` exclude each other. Received: both.")
 

@@ -1,13 +1,16 @@
 """The state of an interrupted training: one file, replaced as a whole, no pickle."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from models_tf.atomic_files import write_files
 from models_tf.errors import InputError
+from models_tf.json_text import parse_json
 
 STATE_FILE = "resume.safetensors"
 
@@ -18,33 +21,36 @@ class Position:
 
     epoch: int = 0
     batch: int = 0  # batches of this epoch already trained on
-    step: int = 0
     best_accuracy: float = -1.0
     best_epoch: int = -1
     seconds: float = 0.0
-    history: list[dict[str, float]] = field(default_factory=list)
 
 
 def save_state(folder: Path, position: Position, fingerprint: dict[str, Any], arrays: list[np.ndarray]) -> None:
     from safetensors.numpy import save as to_bytes
 
     metadata = {"position": json.dumps(asdict(position)), "fingerprint": json.dumps(fingerprint, sort_keys=True)}
-    temporary = folder / (STATE_FILE + ".tmp")
-    temporary.write_bytes(to_bytes({f"{index:04d}": np.asarray(array) for index, array in enumerate(arrays)}, metadata))
-    temporary.replace(folder / STATE_FILE)
+    tensors = {f"{index:04d}": np.asarray(array) for index, array in enumerate(arrays)}
+    write_files(folder, {STATE_FILE: to_bytes(tensors, metadata)})
 
 
-def load_state(folder: Path, fingerprint: dict[str, Any]) -> tuple[Position, list[np.ndarray]]:
+def load_state(
+    folder: Path, fingerprint: dict[str, Any], shapes: Sequence[tuple[int, ...]]
+) -> tuple[Position, list[np.ndarray]]:
+    """What `save_state` wrote; `fingerprint` and `shapes` are those of the training that goes on."""
     from safetensors import SafetensorError, safe_open
 
     path = folder / STATE_FILE
     try:
         with safe_open(path, "numpy") as file:
-            metadata = file.metadata()
+            metadata = file.metadata() or {}
             arrays = [file.get_tensor(name) for name in sorted(file.keys())]
-    except SafetensorError as error:
-        raise InputError(f"{path} is damaged: {error}. Remedy: train again with --force.") from error
-    saved = json.loads(metadata["fingerprint"])
+        saved = parse_json(metadata["fingerprint"], "The settings must be JSON.")
+        position = _position(parse_json(metadata["position"], "The position must be JSON."))
+        if not isinstance(saved, dict):
+            raise InputError(f"The settings must be an object. Received: {type(saved).__name__}.")
+    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _damaged(path, f"{type(error).__name__}: {error}") from error
     wanted = json.loads(json.dumps(fingerprint, sort_keys=True))
     for key in sorted(set(saved) | set(wanted)):
         if saved.get(key) != wanted.get(key):
@@ -52,4 +58,21 @@ def load_state(folder: Path, fingerprint: dict[str, Any]) -> tuple[Position, lis
                 f"--resume must have the settings it began with: {key} was {saved.get(key)!r}. "
                 f"Received: {wanted.get(key)!r}."
             )
-    return Position(**json.loads(metadata["position"])), arrays
+    if [array.shape for array in arrays] != [tuple(shape) for shape in shapes]:
+        raise _damaged(path, "its tensors do not fit the model")
+    return position, arrays
+
+
+def _damaged(path: Path, reason: str) -> InputError:
+    return InputError(f"{path} is damaged: {reason.rstrip('.')}. Remedy: train again with --force.")
+
+
+def _position(values: Any) -> Position:
+    expected = asdict(Position())
+    if not isinstance(values, dict) or set(values) != set(expected):
+        raise InputError(f"The position must have {', '.join(expected)}.")
+    for name, default in expected.items():
+        value = values[name]
+        if type(value) not in (type(default), int) or not default <= value < 1e12:
+            raise InputError(f"{name} must be a number from {default}. Received: {value!r}.")
+    return Position(**values)

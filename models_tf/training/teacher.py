@@ -4,7 +4,6 @@ Either trained checkpoints of ours, whose averaged probabilities are computed on
 student's copy has, or logits that another program has computed for every row of the training file.
 """
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -14,7 +13,10 @@ import tensorflow as tf
 
 from models_tf import checkpoint
 from models_tf.errors import InputError
-from models_tf.ops.projection.layer import sequence_projection
+from models_tf.training.features import project
+
+# Rows of stored logits looked at together: a file of any size is checked in little memory.
+_CHECKED_ROWS = 65_536
 
 
 class Teacher(Protocol):
@@ -41,10 +43,8 @@ class CheckpointTeachers:
     def probabilities(self, texts: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:  # noqa: ARG002 - the protocol's
         answers = []
         for model in self.models:
-            config = model.config
-            projection = dataclasses.replace(config.projection, max_tokens=config.max_seq_len)
-            features, _ = sequence_projection(texts, projection)
-            answers.append(_activate(model.features_to_logits(features) / self.temperature, self.multi_label))
+            logits = model.features_to_logits(project(texts, model.config))
+            answers.append(_activate(logits / self.temperature, self.multi_label))
         return tf.add_n(answers) / len(answers)
 
 
@@ -62,6 +62,13 @@ class StoredTeacher:
                 f"--teacher-logits must hold floats of shape {(rows, labels)}, a row for each row of --train. "
                 f"Received: {self.logits.dtype} {self.logits.shape}."
             )
+        for start in range(0, rows, _CHECKED_ROWS):
+            bad = ~np.isfinite(self.logits[start : start + _CHECKED_ROWS]).all(axis=1)
+            if bad.any():
+                raise InputError(
+                    f"--teacher-logits must be finite. Received: NaN or infinity in row {start + int(bad.argmax())} "
+                    f"of {path} (0 is the first)."
+                )
 
     def probabilities(self, texts: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:  # noqa: ARG002 - the protocol's
         logits = tf.numpy_function(lambda index: self.logits[index].astype(np.float32), [rows], tf.float32)

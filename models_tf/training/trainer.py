@@ -4,7 +4,6 @@ Labels may be one or many a row. The weights kept are the averaged ones of the b
 file. Leaves out: several machines, mixed precision.
 """
 
-import dataclasses
 import math
 import time
 from collections.abc import Iterator
@@ -15,12 +14,14 @@ import tensorflow as tf
 import tf_keras as keras
 
 from models_tf import checkpoint
-from models_tf.ops.projection.layer import sequence_projection
+from models_tf.errors import InputError
 from models_tf.training import batches as data
 from models_tf.training import losses
+from models_tf.training.features import project
+from models_tf.training.output import TrainingOutput
 from models_tf.training.progress import Progress
 from models_tf.training.settings import TrainingSettings
-from models_tf.training.state import STATE_FILE, Position, load_state, save_state
+from models_tf.training.state import Position, load_state
 from models_tf.training.teacher import Teacher
 
 EVALUATION_BATCH = 256
@@ -38,13 +39,14 @@ class Trainer:
         examples: data.Examples,
         *,
         settings: TrainingSettings,
+        output: TrainingOutput,
         progress: Progress,
         teacher: Teacher | None = None,
     ) -> None:
         self.teacher = teacher
         self.model, self.model_name = model, model_name
         self.labels, self.train_file, self.dev_file = examples.labels, examples.train, examples.dev
-        self.settings, self.progress = settings, progress
+        self.settings, self.output, self.progress = settings, output, progress
         self.steps_per_epoch = math.ceil(examples.train_rows / settings.batch_size)
         self.dtype = tf.float32 if model.config.multi_label else tf.int32
         self.position = Position()
@@ -59,11 +61,12 @@ class Trainer:
 
     def run(self, *, resume: bool) -> dict[str, Any]:
         settings, position = self.settings, self.position
-        settings.output.mkdir(parents=True, exist_ok=True)
         if resume:
-            self.position, arrays = load_state(settings.output, self._fingerprint())
+            variables = self._state_variables()
+            shapes = [tuple(variable.shape) for variable in variables]
+            self.position, arrays = load_state(self.output.folder, self._fingerprint(), shapes)
             position = self.position
-            for variable, value in zip(self._state_variables(), arrays, strict=True):
+            for variable, value in zip(variables, arrays, strict=True):
                 variable.assign(value)
         began = time.monotonic() - position.seconds
         for epoch in range(position.epoch, settings.epochs):
@@ -77,7 +80,6 @@ class Trainer:
                     position.best_accuracy, position.best_epoch = record["dev_accuracy"], epoch
                     self._write_checkpoint(record)
             position.epoch, position.batch, position.seconds = epoch + 1, 0, time.monotonic() - began
-            position.history.append(record)
             self._save_state()
             self.progress.epoch(record, best=improved, seconds=position.seconds, epochs=settings.epochs)
             if epoch - position.best_epoch >= settings.patience:
@@ -88,9 +90,9 @@ class Trainer:
         """Accuracy on the dev file (multi-label: of single decisions) and its rows."""
         hits, rows = 0.0, 0
         for batch in data.batches(self.dev_file, self.labels, EVALUATION_BATCH, None):
-            features = self._project(tf.constant(batch.texts), tf.constant(0, tf.int64), distortion)
+            features = project(tf.constant(batch.texts), self.model.config, distortion=distortion)
             logits = self._infer(features).numpy()
-            hits += _hits(logits, np.asarray(batch.targets), self.model.config.multi_label)
+            hits += _hits(logits, batch.targets, self.model.config.multi_label)
             rows += len(batch.texts)
         return hits / rows, rows
 
@@ -103,7 +105,8 @@ class Trainer:
             count = int(targets.shape[0])
             total, hits, rows = total + float(loss) * count, hits + float(correct), rows + count
             self.position.batch += 1
-            self.position.step += 1
+            if not math.isfinite(total):
+                raise self._diverged()
             part = (epoch + self.position.batch / self.steps_per_epoch) / self.settings.epochs
             self.progress.step(
                 f"epoch {epoch + 1}/{self.settings.epochs}  batch {self.position.batch}/{self.steps_per_epoch}",
@@ -125,8 +128,7 @@ class Trainer:
             stream = data.batches(self.train_file, self.labels, self.settings.batch_size, generator)
             for index, batch in enumerate(stream):
                 if index >= skipped:
-                    seed = (self.settings.seed << 40) + (epoch << 24) + index
-                    yield batch.texts, batch.rows, batch.targets, seed
+                    yield batch.texts, batch.rows, batch.targets, batch_seed(self.settings.seed, epoch, index)
 
         target_shape = (None, len(self.labels)) if self.model.config.multi_label else (None,)
         dataset = tf.data.Dataset.from_generator(
@@ -139,16 +141,11 @@ class Trainer:
             ),
         )
 
-        def project(texts: tf.Tensor, rows: tf.Tensor, targets: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            return texts, rows, self._project(texts, seed, self.settings.distortion), targets
+        def prepare(texts: tf.Tensor, rows: tf.Tensor, targets: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            features = project(texts, self.model.config, distortion=self.settings.distortion, seed=seed)
+            return texts, rows, features, targets
 
-        return dataset.map(project).prefetch(2)
-
-    def _project(self, texts: tf.Tensor, seed: tf.Tensor, distortion: float) -> tf.Tensor:
-        config = self.model.config
-        projection = dataclasses.replace(config.projection, distortion=distortion, max_tokens=config.max_seq_len)
-        features, _ = sequence_projection(texts, projection, seed)
-        return features
+        return dataset.map(prepare).prefetch(2)
 
     @tf.function(reduce_retracing=True)
     def _infer(self, features: tf.Tensor) -> tf.Tensor:
@@ -180,24 +177,24 @@ class Trainer:
         return _Swapped(self.model.weights, self.averages)
 
     def _write_checkpoint(self, record: dict[str, float]) -> None:
-        training = {**self._fingerprint(), "best": record}
-        checkpoint.save(
-            self.settings.output,
+        weights = checkpoint.tensors(self.model)
+        self._require_finite(list(weights.values()))
+        self.output.save_checkpoint(
             checkpoint.Checkpoint(
                 model_name=self.model_name,
                 config=self.model.config,
                 labels=list(self.labels),
-                weights=checkpoint.tensors(self.model),
-                training=training,
-            ),
+                weights=weights,
+                training={**self._fingerprint(), "best": record},
+            )
         )
 
     def _finish(self) -> dict[str, Any]:
-        best = checkpoint.load(self.settings.output)
+        best = checkpoint.load(self.output.folder)
         checkpoint.set_weights(self.model, best.weights)
         accuracy, rows = self.evaluate()
         with_typos, _ = self.evaluate(TYPO_PROBABILITY)
-        (self.settings.output / STATE_FILE).unlink(missing_ok=True)
+        self.output.remove_state()
         return {
             "dev_accuracy": accuracy,
             "dev_rows": rows,
@@ -207,7 +204,7 @@ class Trainer:
             "best_epoch": self.position.best_epoch,
             "epochs": self.position.epoch,
             "seconds": round(self.position.seconds, 1),
-            "output": str(self.settings.output),
+            "output": str(self.output.folder),
         }
 
     def _fingerprint(self) -> dict[str, Any]:
@@ -218,7 +215,24 @@ class Trainer:
 
     def _save_state(self) -> None:
         arrays = [variable.numpy() for variable in self._state_variables()]
-        save_state(self.settings.output, self.position, self._fingerprint(), arrays)
+        self._require_finite(arrays)
+        self.output.save_state(self.position, self._fingerprint(), arrays)
+
+    def _require_finite(self, arrays: list[np.ndarray]) -> None:
+        """The loss is of the weights before the last step; that step may have broken them."""
+        if not all(np.isfinite(array).all() for array in arrays):
+            raise self._diverged()
+
+    def _diverged(self) -> InputError:
+        return InputError(
+            f"The loss must stay finite. Received: NaN or infinity in epoch {self.position.epoch + 1}, batch "
+            f"{self.position.batch}. Remedy: a smaller --learning-rate; {self.output.outcome()}."
+        )
+
+
+def batch_seed(seed: int, epoch: int, index: int) -> int:
+    """The seed of a batch's typos: any seed of the user gives 63 random bits."""
+    return int(np.random.SeedSequence((seed, epoch, index)).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 class _Swapped:

@@ -14,7 +14,7 @@ CUSTOM_OP = "ExportMobileSequenceProjection"
 TEXT_INPUT = "text"
 
 
-def prepend_projection(model: Model, config_text: str, *, custom_op: str = CUSTOM_OP) -> None:
+def prepend_projection(model: Model, config_text: str) -> None:
     """Edits the model in place."""
     if len(model.subgraphs) != 1 or len(model.signatureDefs or ()) != 1:
         raise ValueError(f"A model with one signature was expected. Received: {len(model.subgraphs)} subgraphs.")
@@ -34,7 +34,7 @@ def prepend_projection(model: Model, config_text: str, *, custom_op: str = CUSTO
 
     code = schema.OperatorCodeT()
     code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.CUSTOM
-    code.customCode = custom_op
+    code.customCode = CUSTOM_OP
     code.version = 1
     model.operatorCodes = [*model.operatorCodes, code]
 

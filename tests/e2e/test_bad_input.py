@@ -15,16 +15,19 @@ import pytest
 
 from export_command import command, environment, everything_under, run
 
+# Progress would be shown without it: bad input is one line all the same.
+with_and_without_json = pytest.mark.parametrize("json_flag", [True, False], ids=["json", "plain"])
+
 
 @pytest.fixture
 def refused(tmp_path):
     """Runs the command in a fresh folder and asserts the four claims; `words` must be in the line."""
 
-    def check(*arguments: object, words: list[str], cwd: Path | None = None) -> None:
-        folder = cwd or tmp_path / "fresh"
+    def check(*arguments: object, words: list[str], json: bool = True) -> None:
+        folder = tmp_path / "fresh"
         folder.mkdir(exist_ok=True)
         before = everything_under(folder)
-        done = run(*arguments, "--json", cwd=folder)
+        done = run(*arguments, *(["--json"] if json else []), cwd=folder)
         assert done.returncode == 2, done.stderr
         assert "Traceback" not in done.stderr
         assert len(done.stderr.splitlines()) == 1, done.stderr
@@ -36,8 +39,9 @@ def refused(tmp_path):
     return check
 
 
-def test_unknown_model_suggests_the_nearest(refused):
-    refused("--model", "pradoo", words=["Unknown model", "Did you mean prado?"])
+@with_and_without_json
+def test_unknown_model_suggests_the_nearest(refused, json_flag):
+    refused("--model", "pradoo", words=["Unknown model", "Did you mean prado?"], json=json_flag)
 
 
 def test_unknown_recipe_suggests_the_nearest(refused):
@@ -55,8 +59,9 @@ def test_missing_eval_file(refused, tiny_checkpoint):
     )
 
 
-def test_missing_checkpoint(refused):
-    refused("--checkpoint", "nowhere", words=["nowhere", "no such folder"])
+@with_and_without_json
+def test_missing_checkpoint(refused, json_flag):
+    refused("--checkpoint", "nowhere", words=["nowhere", "no such folder"], json=json_flag)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +81,7 @@ def test_missing_checkpoint(refused):
 )
 def test_a_data_file_that_cannot_be_used(refused, tiny_checkpoint, tmp_path, name, content, words):
     (tmp_path / name).write_bytes(content)
-    refused("--checkpoint", tiny_checkpoint, "--eval-data", tmp_path / name, words=[name, *words])
+    refused("--checkpoint", tiny_checkpoint, "--eval-data", tmp_path / name, words=[name, *words], json=False)
 
 
 def test_a_column_that_does_not_exist_lists_those_that_do(refused, tiny_checkpoint, table):
@@ -86,7 +91,7 @@ def test_a_column_that_does_not_exist_lists_those_that_do(refused, tiny_checkpoi
 
 
 def test_static_int8_without_calibration_data_is_refused(refused, tiny_checkpoint):
-    refused("--checkpoint", tiny_checkpoint, words=["--calibration-data", "--eval-data"])
+    refused("--checkpoint", tiny_checkpoint, words=["--calibration-data", "--eval-data"], json=False)
 
 
 def test_training_labels_in_dev_that_train_lacks(refused, tmp_path):
@@ -181,7 +186,7 @@ def damaged(source: Path, target: Path, kind: str) -> Path:
 )
 def test_a_damaged_checkpoint(refused, tiny_checkpoint, tmp_path, kind, words):
     folder = damaged(tiny_checkpoint, tmp_path / "damaged", kind)
-    refused("--checkpoint", folder, "--quantize", "float32", "--target", "onnx", words=words)
+    refused("--checkpoint", folder, "--quantize", "float32", "--target", "onnx", words=words, json=False)
 
 
 @contextlib.contextmanager
@@ -200,7 +205,8 @@ def small_disk(folder: Path, kilobytes: int):
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk(refused, tiny_checkpoint, tmp_path):
+@with_and_without_json
+def test_a_full_disk(refused, tiny_checkpoint, tmp_path, json_flag):
     with small_disk(tmp_path / "disk", 8) as disk:
         refused(
             "--checkpoint",
@@ -210,6 +216,7 @@ def test_a_full_disk(refused, tiny_checkpoint, tmp_path):
             "--output",
             disk / "out",
             words=["No space left on device", "Nothing was written"],
+            json=json_flag,
         )
         assert everything_under(disk) == []
 
@@ -257,6 +264,58 @@ def test_ctrl_c_at_any_moment_leaves_nothing(tiny_checkpoint, table, tmp_path, s
     assert len(stderr.splitlines()) == 1
     assert "interrupted" in stderr
     assert everything_under(tmp_path) == []
+
+
+def test_weights_that_float16_cannot_hold(refused, tiny_checkpoint, tmp_path):
+    from safetensors.numpy import load_file, save_file
+
+    folder = shutil.copytree(tiny_checkpoint, tmp_path / "large")
+    tensors = load_file(folder / "model.safetensors")
+    name = next(name for name in tensors if "classifier" in name and "kernel" in name)
+    save_file({**tensors, name: tensors[name] * np.float32(1e7)}, folder / "model.safetensors")
+    refused(
+        *("--checkpoint", folder, "--quantize", "fp16", "--target", "onnx"),
+        words=["Recipe fp16 needs weights below 65504. Received: ", "Choose another --quantize."],
+        json=False,
+    )
+
+
+PLAIN_ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize(
+    ("name", "variables"),
+    [(b"out-\xff", {}), ("out-é".encode(), PLAIN_ASCII)],
+    ids=["not UTF-8", "ASCII only"],
+)
+def test_an_output_folder_of_any_name_is_written_and_reported(tiny_checkpoint, tmp_path, name, variables):
+    flags = (
+        "--checkpoint",
+        tiny_checkpoint,
+        "--quantize",
+        "float32",
+        "--target",
+        "onnx",
+        "--output",
+        os.fsdecode(name),
+    )
+    done = subprocess.run(
+        command(*flags), cwd=tmp_path, env={**environment(), **variables}, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert [os.fsencode(path.name) for path in tmp_path.iterdir()] == [name]
+    report = json.loads((tmp_path / os.fsdecode(name) / "report.json").read_text(encoding="utf-8"))
+    assert os.fsencode(report["output"]) == name
+    assert done.stdout.decode("utf-8").splitlines()[-1].startswith("passed: out-")
+
+
+def test_an_export_with_closed_output_streams_is_written(tiny_checkpoint, tmp_path):
+    flags = ("--checkpoint", tiny_checkpoint, "--quantize", "float32", "--target", "onnx", "--output", "out")
+    done = subprocess.run(
+        ["/bin/sh", "-c", '"$@" >&- 2>&-', "sh", *command(*flags)], cwd=tmp_path, env=environment(), check=False
+    )
+    assert done.returncode == 0
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["passed"]
 
 
 def test_a_reader_that_goes_away_changes_neither_the_files_nor_the_exit_code(tiny_checkpoint, tmp_path):

@@ -281,6 +281,25 @@ def test_max_seq_len_changes_the_static_shape(tiny_checkpoint, tmp_path):
     assert document["files"]["features_float32.onnx"]["input"]["shape"] == ["batch", 5, 64]
 
 
+# 16 channels: an axis that could be taken for time. One token: an axis like all others of size 1.
+@pytest.mark.parametrize("length", [1, 16])
+def test_lengths_that_look_like_other_axes_are_exported_to_int8(tiny_checkpoint, table, tmp_path, length):
+    report = export(
+        quick(
+            tiny_checkpoint,
+            tmp_path / "out",
+            max_seq_len=length,
+            quantize="int8",
+            eval_data=table,
+            target="tflite,onnx",
+        )
+    )
+    report.raise_for_failures()
+    timed = {row.seq_len for row in report.latency}
+    assert timed == ({1} if length == 1 else {16, 32, 128, 512})
+    assert any("not timed" in note for note in report.notes) == (length == 1)
+
+
 def test_a_multi_label_model_is_judged_by_micro_f1(tiny_checkpoint, tmp_path):
     from models_tf import checkpoint
 

@@ -3,17 +3,21 @@
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-COMMAND = [sys.executable, "-m", "exporters.cli", "train"]
+from models_tf import checkpoint
+
+COMMAND = [sys.executable, "-m", "exporters", "train"]
 SMALL = [
     "--set", "embedding_size=8", "--set", "projection.feature_size=64", "--max-seq-len", "8",
     *(part for name in ("fourgram", "fivegram", "skip1bigram", "skip2bigram") for part in ("--set", f"{name}=0")),
@@ -35,10 +39,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def train(files: Path, output: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def command(files: Path, output: Path, *options: str) -> list[str]:
     arguments = ["--train", str(files / "train.tsv"), "--dev", str(files / "dev.tsv"), "--output", str(output)]
+    return [*COMMAND, *arguments, *SMALL, *options]
+
+
+def train(files: Path, output: Path, *options: str, **how: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, *arguments, *SMALL, *options], check=False, capture_output=True, text=True, timeout=300
+        command(files, output, *options), check=False, capture_output=True, text=True, timeout=300, **how
     )
 
 
@@ -69,8 +77,7 @@ def test_a_checkpoint_exists_already_and_is_kept(files: Path, trained: tuple[Pat
 
 def test_a_killed_training_resumes_where_it_was(files: Path, tmp_path: Path) -> None:
     options = ["--epochs", "10", "--batch-size", "16", "--save-minutes", "0", "--patience", "10"]
-    arguments = ["--train", str(files / "train.tsv"), "--dev", str(files / "dev.tsv"), "--output", str(tmp_path / "m")]
-    with subprocess.Popen([*COMMAND, *arguments, *SMALL, *options], stderr=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(command(files, tmp_path / "m", *options), stderr=subprocess.PIPE, text=True) as running:
         deadline = time.monotonic() + 120
         while not (tmp_path / "m" / "model.safetensors").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -117,6 +124,8 @@ def test_multi_label_trains(tmp_path: Path) -> None:
         (["--text-column", "body"], "Received: text, label"),
         (["--train", "absent.tsv"], "no such file"),
         (["--resume"], "resume.safetensors"),
+        (["--set", "projection.pad_to=4"], "use --max-seq-len"),
+        (["--output", "/proc/nowhere/out"], "cannot be written"),
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(
@@ -127,3 +136,58 @@ def test_bad_input_is_one_line_and_writes_nothing(
     assert expected in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "out").exists()
+
+
+def interrupted(files: Path, output: Path, wait_for: Path | None, seconds: float = 0.0) -> str:
+    """The one line that Ctrl-C leaves, when `wait_for` is there or after `seconds`."""
+    options = ["--epochs", "10000", "--patience", "10000", "--batch-size", "64", "--json"]
+    with subprocess.Popen(command(files, output, *options), stderr=subprocess.PIPE, text=True) as running:
+        deadline = time.monotonic() + 120
+        while wait_for is not None and not wait_for.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(seconds)
+        running.send_signal(signal.SIGINT)
+        _, stderr = running.communicate(timeout=60)
+    assert running.returncode == 2, stderr
+    assert len(stderr.splitlines()) == 1, stderr
+    return stderr
+
+
+def test_ctrl_c_in_training_keeps_the_best_checkpoint_and_says_how_to_go_on(files: Path, tmp_path: Path) -> None:
+    output = tmp_path / "deep" / "out"
+    line = interrupted(files, output, output / "resume.safetensors")
+    assert "interrupted; go on with --resume; the best checkpoint so far is kept in" in line
+    names = sorted(path.name for path in output.iterdir())
+    assert names == ["config.json", "labels.txt", "model.safetensors", "resume.safetensors"]
+    checkpoint.load(output)
+
+
+# While it is being imported, and while TensorFlow is.
+@pytest.mark.parametrize("seconds", [0.7, 3.0])
+def test_ctrl_c_before_the_first_epoch_leaves_nothing(files: Path, tmp_path: Path, seconds: float) -> None:
+    line = interrupted(files, tmp_path / "deep" / "out", None, seconds)
+    if not (tmp_path / "deep" / "out" / "config.json").exists():  # a fast machine has an epoch behind it
+        assert "interrupted" in line
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_the_state_does_not_fit_keeps_the_best_checkpoint(files: Path, tmp_path: Path) -> None:
+    """Files may be 40 KB at most: the weights are 24 KB, the state with the optimizer 90 KB."""
+    limit = 40_000
+    done = train(
+        files,
+        tmp_path / "out",
+        *("--epochs", "3", "--batch-size", "64", "--json"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert done.returncode == 2, done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "File too large" in done.stderr
+    assert "the best checkpoint so far is kept in" in done.stderr
+    assert "othing was written" not in done.stderr
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "config.json",
+        "labels.txt",
+        "model.safetensors",
+    ]
+    checkpoint.load(tmp_path / "out")

@@ -3,7 +3,7 @@ import onnx
 import pytest
 
 import tiny_models
-from exporters.audit import audit, check_scheme
+from exporters.audit import audit
 from quantize.flatbuffer import op_name, read_model, schema, write_model
 from quantize.onnx_static import quantize_static_onnx
 from quantize.onnx_weights import to_float16_onnx, to_int8_dynamic_onnx
@@ -33,7 +33,7 @@ def files() -> dict[tuple[str, str], bytes]:
 @pytest.mark.parametrize("claimed", RECIPES)
 @pytest.mark.parametrize("real", RECIPES)
 def test_a_file_passes_as_its_own_recipe_and_as_no_other(files, target, real, claimed):
-    problems = check_scheme(RECIPES[claimed], files[target, real], target=target)
+    problems = audit(files[target, real], target=target).problems(RECIPES[claimed])
     assert bool(problems) == (real != claimed), problems
 
 
@@ -46,7 +46,7 @@ def test_text_in_files_are_judged_like_features_in_files(files, target):
     else:
         model = onnx.load_from_string(files["onnx", "int8"])
         content = prepend_projection_onnx(model, "projection1:").SerializeToString()
-    assert check_scheme(RECIPES["int8"], content, target=target) == []
+    assert audit(content, target=target).problems(RECIPES["int8"]) == []
 
 
 def edited(content: bytes, edit) -> bytes:
@@ -93,21 +93,120 @@ def set_float_softmax(model, graph):
     ],
 )
 def test_one_fault_in_an_int8_file_is_found(files, edit, problem):
-    problems = check_scheme(RECIPES["int8"], edited(files["tflite", "int8"], edit), target="tflite")
+    problems = audit(edited(files["tflite", "int8"], edit), target="tflite").problems(RECIPES["int8"])
     assert any(problem in found for found in problems), problems
 
 
-def test_an_onnx_convolution_left_in_float_is_found(files):
-    model = onnx.load_from_string(files["onnx", "int8"])
-    constants = {item.name for item in model.graph.initializer}
-    producers = {node.output[0]: node for node in model.graph.node}
-    conv = next(node for node in model.graph.node if node.op_type == "Conv")
-    quantized = producers[conv.input[1]].input[0]
-    assert quantized in constants
-    model.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros((8, 32, 1, 1), np.float32), "plain"))
-    conv.input[1] = "plain"
-    problems = check_scheme(RECIPES["int8"], model.SerializeToString(), target="onnx")
-    assert "Conv computes in float" in problems
+class OnnxEdit:
+    """The int8 model with the look-ups that the edits need."""
+
+    def __init__(self, content: bytes) -> None:
+        self.model = onnx.load_from_string(content)
+        self.graph = self.model.graph
+        self.constants = {item.name: item for item in self.graph.initializer}
+
+    def producer(self, name: str):
+        return next(node for node in self.graph.node if name in node.output)
+
+    def first(self, op_type: str):
+        return next(node for node in self.graph.node if node.op_type == op_type)
+
+    def add(self, name: str, values: np.ndarray) -> str:
+        self.graph.initializer.append(onnx.numpy_helper.from_array(values, name))
+        return name
+
+    def values(self, name: str) -> np.ndarray:
+        return onnx.numpy_helper.to_array(self.constants[name])
+
+    def unquantize_input(self, node, position: int) -> None:
+        """Lets an operator read what the one before it computed, without QuantizeLinear and all after it."""
+        name = node.input[position]
+        while self.producer(name).op_type in ("QuantizeLinear", "DequantizeLinear", "Transpose", "Reshape"):
+            name = self.producer(name).input[0]
+        assert name != node.input[position]
+        node.input[position] = name
+
+
+def float_weights(edit):
+    conv = edit.first("Conv")
+    conv.input[1] = edit.add("plain", np.zeros((8, 32, 1, 1), np.float32))
+
+
+def float_bias(edit):
+    edit.first("Conv").input[2] = edit.add("plain", np.zeros(8, np.float32))
+
+
+def float_input(op_type):
+    return lambda edit: edit.unquantize_input(edit.first(op_type), 0)
+
+
+def float_between(edit):
+    """A new operator between the Softmax and its QuantizeLinear."""
+    softmax = edit.first("Softmax")
+    softmax.output[0], name = "raw", softmax.output[0]
+    place = list(edit.graph.node).index(softmax) + 1
+    edit.graph.node.insert(place, onnx.helper.make_node("Sigmoid", ["raw"], [name]))
+
+
+def wide_activations(edit):
+    node = edit.first("QuantizeLinear")
+    for reader in edit.graph.node:
+        if reader.op_type == "DequantizeLinear" and reader.input[0] == node.output[0]:
+            reader.input[2] = "wide"
+    node.input[2] = edit.add("wide", np.array(0, np.uint16))
+
+
+def other_scale(edit):
+    softmax = edit.first("Softmax")
+    edit.producer(softmax.input[0]).input[1] = edit.add("other", np.array(0.7, np.float32))
+
+
+def weight_part(op_type, position, change):
+    def edit_part(edit):
+        dequantize = edit.producer(edit.first(op_type).input[1])
+        values = change(edit.values(dequantize.input[position]))
+        dequantize.input[position] = edit.add("changed", values)
+
+    return edit_part
+
+
+def input_scale(edit):
+    edit.first("DequantizeLinear").input[1] = edit.add("other", np.array(1 / 127, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (float_weights, "Conv computes in float"),
+        (float_bias, "Conv computes in float"),
+        (float_input("Softmax"), "Softmax computes in float"),
+        (float_input("Mul"), "Mul computes in float"),
+        (float_input("Concat"), "Concat computes in float"),
+        (float_input("MatMul"), "MatMul computes in float"),
+        (float_input("Softmax"), "Mul computes in float: its result is not quantized"),
+        (float_between, "Sigmoid computes in float"),
+        (float_between, "Softmax computes in float: its result is not quantized"),
+        (wide_activations, "activations are uint16, not 8 bits"),
+        (other_scale, "read with another scale"),
+        (weight_part("Conv", 1, lambda scale: scale[:1]), "Conv have 1 scales for 8 channels"),
+        (weight_part("Gemm", 1, lambda scale: scale[:1]), "Gemm have 1 scales for 5 channels"),
+        (weight_part("Conv", 1, lambda scale: scale[:4]), "Conv have 4 scales for 8 channels"),
+        (weight_part("Conv", 2, lambda zero: zero + np.int8(3)), "Conv are not symmetric"),
+        (weight_part("Conv", 0, lambda values: values.astype(np.uint8)), "weights of Conv are uint8"),
+        (input_scale, "scale 1 and zero point 0"),
+    ],
+)
+def test_one_fault_in_an_int8_onnx_file_is_found(files, change, problem):
+    edit = OnnxEdit(files["onnx", "int8"])
+    change(edit)
+    problems = audit(edit.model.SerializeToString(), target="onnx").problems(RECIPES["int8"])
+    assert any(problem in found for found in problems), problems
+
+
+@pytest.mark.parametrize("kind", tiny_models.KINDS)
+def test_the_int8_files_of_every_model_pass(kind):
+    content = quantize_static_onnx(tiny_models.float_onnx(kind), tiny_models.onnx_ranges(kind)).SerializeToString()
+    assert audit(content, target="onnx").problems(RECIPES["int8"]) == []
 
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])

@@ -1,25 +1,125 @@
-"""Latency: the median of enough runs, in bounded time."""
+"""Latency: the median of enough runs, in bounded time, at lengths that the files do not have, and never an error."""
 
+import dataclasses
+import functools
 import time
 
 import numpy as np
+import pytest
 
-from exporters import bench
+from exporters import artifacts, bench, other_length, runners
+from exporters.artifacts import Artifact
+from models_tf.ops.projection.config import ProjectionConfig
+from models_tf.prado.config import BRANCHES, PradoConfig
+from models_tf.prado.model import Prado
+
+FEATURE_SIZE, EMBEDDING, BRANCH = 24, 8, 2
+CHANNELS = BRANCH * len(BRANCHES)
+
+
+@functools.cache
+def exported(length: int) -> tuple[Prado, tuple[Artifact, ...]]:
+    projection = dataclasses.replace(config(length), pad_to=0)
+    settings = {"num_labels": 3, "projection": projection, "max_seq_len": length, "embedding_size": EMBEDDING}
+    model = Prado(PradoConfig(**settings, **dict.fromkeys(BRANCHES, BRANCH)))
+    converted = artifacts.convert(model, ("tflite", "onnx"))
+    return model, tuple(artifacts.build(converted, artifacts.FLOAT, config(length)))
+
+
+def config(length: int) -> ProjectionConfig:
+    return ProjectionConfig(feature_size=FEATURE_SIZE, presence_feature=True, pad_to=length)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(bench, "_SECONDS", 0.0)
+
+
+# Sizes of other axes of the graph, which could be taken for time.
+@pytest.mark.parametrize("own", [CHANNELS, EMBEDDING, FEATURE_SIZE])
+def test_time_is_found_although_another_axis_has_the_same_size(own):
+    _, made = exported(own)
+    rows, notes = bench.latencies(made, config=config(own), text=b"hello")
+    assert notes == ()
+    assert {(row.file, row.seq_len) for row in rows} == {
+        (file.name, length) for file in made for length in ((32, 128, 512, own) if file.graph == "features" else (own,))
+    }
+
+
+@pytest.mark.parametrize("own", [CHANNELS, EMBEDDING, FEATURE_SIZE])
+def test_the_copy_computes_what_the_model_of_that_length_computes(own):
+    length = 17
+    model, made = exported(own)
+    features = bench._features(length, FEATURE_SIZE)
+    expected = model.features_to_logits(features).numpy()
+    for file in made:
+        if file.graph != "features":
+            continue
+        copy = next(other_length.copies(file.content, target=file.target, own=own, length=length))
+        if file.target == "onnx":
+            logits = runners.onnx_session(copy, takes="features").run(None, {"features": features})[0]
+        else:
+            interpreter = runners.tflite_interpreter(copy, takes="features")
+            interpreter.resize_tensor_input(0, features.shape)
+            interpreter.allocate_tensors()
+            interpreter.set_tensor(0, features)
+            interpreter.invoke()
+            logits = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+        np.testing.assert_allclose(logits, expected, atol=1e-4)
+
+
+def test_a_file_of_one_token_is_timed_at_its_own_length_and_the_rest_is_a_note():
+    _, made = exported(1)
+    rows, notes = bench.latencies(made, config=config(1), text=b"hello")
+    assert {(row.file, row.seq_len) for row in rows} == {(file.name, 1) for file in made}
+    assert len(notes) == 2
+    assert notes[0] == (
+        "features_float32.tflite was not timed at 32, 128, 512 tokens: "
+        "a time axis of size 1 cannot be told from the other axes of size 1."
+    )
+
+
+def test_a_wrong_axis_is_passed_over_when_the_graph_does_not_run_with_it(monkeypatch):
+    own = CHANNELS
+    file = next(file for file in exported(own)[1] if file.name == "features_float32.onnx")
+    wrong, right = (next(other_length.copies(file.content, target="onnx", own=own, length=size)) for size in (31, 32))
+    monkeypatch.setattr(other_length, "copies", lambda content, **options: iter([wrong, right]))
+    monkeypatch.setattr(bench, "LENGTHS", (32,))
+    rows, notes = bench.latencies([file], config=config(own), text=b"hello")
+    assert [row.seq_len for row in rows] == [own, 32]
+    assert notes == ()
+
+
+def test_an_error_of_a_runtime_is_a_note(monkeypatch):
+    def fail(*arguments, **options):
+        raise RuntimeError("node 3 failed to prepare.\nmore lines")
+
+    monkeypatch.setattr(bench, "tflite_interpreter", fail)
+    rows, notes = bench.latencies(
+        [Artifact(target="tflite", graph="text", recipe="int8", content=b"")], config=config(16), text=b"hello"
+    )
+    assert rows == ()
+    assert notes == ("text_int8.tflite was not timed at 16 tokens: node 3 failed to prepare.",)
+
+
+def test_shapes_that_may_be_meant_are_ordered_by_likelihood():
+    assert other_length._choices((64, 1, 64, 64), 64, 32) == [
+        (64, 1, 32, 64),
+        (32, 1, 64, 64),
+        (64, 1, 64, 32),
+        (64, 1, 64, 64),
+    ]
+    assert other_length._choices((-1, 64), 64, 32) == [(-1, 64), (-1, 32)]
+    assert other_length._choices((-1, 9), 64, 32) == [(-1, 9)]
 
 
 def test_quick_graphs_are_run_often_and_slow_ones_at_least_five_times(monkeypatch):
+    monkeypatch.setattr(bench, "_SECONDS", 0.15)
     assert bench._median_ms(lambda: None)[1] == 100
     monkeypatch.setattr(bench, "_SECONDS", 0.0)
     median, runs = bench._median_ms(lambda: time.sleep(0.01))
     assert runs == 5
     assert 9.0 < median < 100.0
-
-
-def test_the_first_axis_of_the_old_length_after_the_batch_is_time():
-    shape = np.array([64, 1, 64, 64])
-    assert bench._new_shape(shape, 64, 32).tolist() == [64, 1, 32, 64]
-    assert shape.tolist() == [64, 1, 64, 64]
-    assert bench._new_shape(np.array([-1, 9]), 64, 32).tolist() == [-1, 9]
 
 
 def test_features_are_ternary_and_all_rows_are_real_tokens():

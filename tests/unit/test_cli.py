@@ -11,6 +11,7 @@ import pytest
 from exporters import cli, pipeline
 from exporters.errors import GATES, ParityError
 from models_tf.errors import InputError
+from quantize.recipe import RECIPES
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,6 +73,8 @@ def test_help_names_every_flag_of_the_issue_and_all_exit_codes(capsys):
         assert flag in text
     for kind in GATES:
         assert f"{kind.exit_code} {kind.gate}" in text
+    for recipe in RECIPES.values():
+        assert f"{recipe.name:<13} {recipe.description}" in text
 
 
 @pytest.mark.parametrize(
@@ -79,12 +82,13 @@ def test_help_names_every_flag_of_the_issue_and_all_exit_codes(capsys):
     [
         ([], ["nothing to do", "--help"]),
         (["trian"], ["Unknown command", "Did you mean train"]),
-        (["--modle", "prado"], ["--modle", "Did you mean --model"]),
+        (["--modle", "prado"], ["--modle", "Did you mean --model? See export-mobile --help."]),
         (["--model"], ["--model", "expected one argument"]),
         (["--model", "prado", "extra"], ["extra"]),
         (["--max-seq-len", "many"], ["--max-seq-len", "many"]),
         (["--max-drop", "little"], ["--max-drop", "little"]),
         (["--max-size", "big"], ["--max-size", "big", "200KB"]),
+        (["--max-size", "9" * 400], ["--max-size", "200KB"]),
         (["--target", "coreml"], ["coreml", "tflite, onnx"]),
         (["--model", "pardo"], ["pardo", "Did you mean prado"]),
         (["--quantize", "int88"], ["int88", "Did you mean int8"]),
@@ -142,6 +146,18 @@ def test_every_error_is_one_line_and_its_exit_code(error, code, words, monkeypat
     assert words in captured.err
 
 
+def test_bad_input_found_while_exporting_is_one_line_without_json_too(monkeypatch, capfd, tmp_path):
+    def fail(request, *, progress, command):
+        with progress.stage("read checkpoint and rows"):
+            pass
+        raise InputError("bad rows")
+
+    monkeypatch.setattr(pipeline, "export", fail)
+    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    assert cli.main(["--model", "prado", "--output", str(tmp_path / "out")]) == 2
+    assert capfd.readouterr() == ("", "export-mobile: bad rows\n")
+
+
 def test_debug_shows_the_trace(monkeypatch, capsys, tmp_path):
     def fail(*arguments, **options):
         raise ZeroDivisionError
@@ -178,3 +194,43 @@ def test_a_full_disk_under_stdout_is_one_line():
         )
     assert done.returncode == 2
     assert done.stderr == "export-mobile: No space left on device. Nothing was written.\n"
+
+
+# Stands for any import that is cut by Ctrl-C and makes something else of it.
+CUT_IMPORT = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "exporters.cli":
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                for _ in range(1000): pass
+            except BaseException:
+                raise ImportError("swallowed")
+sys.meta_path.insert(0, Finder())
+from exporters.__main__ import main
+sys.exit(main())
+"""
+
+
+def test_ctrl_c_while_the_command_is_imported_is_one_line():
+    done = subprocess.run([sys.executable, "-c", CUT_IMPORT], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "export-mobile: interrupted. Nothing was written.\n"
+
+
+def test_ctrl_c_that_the_caller_ignores_stays_ignored():
+    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + CUT_IMPORT
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "nothing to do" in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_output_is_no_error(closed):
+    shell = f'"$0" -m exporters.cli models {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", shell, sys.executable], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert done.stderr == ""

@@ -1,5 +1,7 @@
 """The output folder appears complete or not at all."""
 
+import json
+import os
 import signal
 import subprocess
 import sys
@@ -114,6 +116,72 @@ def test_a_rename_that_fails_brings_the_old_folder_back(tmp_path, monkeypatch):
             folder.commit()
     assert (target / "report.json").read_text() == "old"
     assert everything_under(tmp_path) == ["out", "out/report.json"]
+
+
+def test_an_old_folder_that_cannot_be_brought_back_is_kept_and_its_place_is_named(tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "report.json").write_text("old")
+    rename = Path.rename
+
+    def only_away(source, destination):
+        if source != target:
+            raise OSError(5, "Input/output error")
+        return rename(source, destination)
+
+    with OutputFolder(target, force=True) as folder:
+        folder.write("report.json", "new")
+        monkeypatch.setattr(Path, "rename", only_away)
+        with pytest.raises(InputError, match="The old one is now") as caught:
+            folder.commit()
+    (kept,) = tmp_path.glob(".out.old-*/old")
+    assert str(kept) in str(caught.value)
+    assert (kept / "report.json").read_text() == "old"
+
+
+def test_ctrl_c_between_the_two_renames_brings_the_old_folder_back(tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "report.json").write_text("old")
+    rename = Path.rename
+
+    def interrupted(source, destination):
+        if ".partial-" in str(source):
+            raise KeyboardInterrupt
+        return rename(source, destination)
+
+    with OutputFolder(target, force=True) as folder:
+        folder.write("report.json", "new")
+        monkeypatch.setattr(Path, "rename", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            folder.commit()
+    assert (target / "report.json").read_text() == "old"
+    assert everything_under(tmp_path) == ["out", "out/report.json"]
+
+
+def test_an_old_folder_that_cannot_be_moved_away_stays_where_it_is(tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "report.json").write_text("old")
+
+    def fail(source, destination):
+        raise OSError(13, "Permission denied")
+
+    with OutputFolder(target, force=True) as folder:
+        folder.write("report.json", "new")
+        monkeypatch.setattr(Path, "rename", fail)
+        with pytest.raises(OSError, match="Permission denied"):
+            folder.commit()
+    assert (target / "report.json").read_text() == "old"
+    assert everything_under(tmp_path) == ["out", "out/report.json"]
+
+
+def test_a_text_with_bytes_that_are_no_utf8_is_json_that_gives_them_back(tmp_path):
+    name = os.fsdecode(b"out-\xff")
+    with OutputFolder(tmp_path / "out") as folder:
+        folder.write("report.json", json.dumps({"output": name}, ensure_ascii=False))
+        folder.commit()
+    assert json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))["output"] == name
 
 
 def test_discard_all_removes_folders_in_work(tmp_path):

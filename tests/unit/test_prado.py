@@ -1,5 +1,7 @@
 """PRADO and SGNN: masking, norms, shapes, sizes."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -7,10 +9,13 @@ import tf_keras as keras
 
 from models_tf.layers.masked_conv import MaskedConv
 from models_tf.ops.projection.config import ProjectionConfig
+from models_tf.ops.projection.library import HostProjection
 from models_tf.prado.config import BRANCHES, PradoConfig
 from models_tf.prado.model import Prado
 from models_tf.sgnn.config import SgnnConfig
 from models_tf.sgnn.model import Sgnn
+from models_tf.text_config import MAX_SEQ_LEN
+from models_tf.training.features import project
 
 PROJECTION = ProjectionConfig(feature_size=32, presence_feature=True)
 
@@ -139,9 +144,59 @@ def test_training_mode_drops_tokens_and_inference_does_not() -> None:
         ({"dropout": 1.0}, "dropout"),
         (dict.fromkeys(BRANCHES, 0), "branch"),
         ({"attention_offset": 0.0}, "attention_offset"),
+        ({"attention_offset": float("nan")}, "attention_offset"),
+        ({"attention_offset": float("inf")}, "attention_offset"),
+        ({"norm_epsilon": 0.0}, "norm_epsilon"),
+        ({"norm_epsilon": float("nan")}, "norm_epsilon"),
+        ({"norm_momentum": float("nan")}, "norm_momentum"),
+        ({"network_l2": -1.0}, "network_l2"),
+        ({"embedding_l2": float("inf")}, "embedding_l2"),
+        ({"dropout": float("nan")}, "dropout"),
+        ({"embedding_size": 10**12}, "embedding_size"),
+        ({"trigram": 10**12}, "trigram"),
+        ({"embedding_size": 65_536, "trigram": 65_536}, "parameters"),
+        ({"num_labels": 10**9}, "num_labels"),
+        ({"max_seq_len": MAX_SEQ_LEN + 1}, "max_seq_len"),
         ({"projection": ProjectionConfig()}, "presence_feature"),
+        ({"projection": dataclasses.replace(PROJECTION, max_tokens=5)}, "projection.max_tokens"),
+        ({"projection": dataclasses.replace(PROJECTION, pad_to=5)}, "projection.pad_to"),
+        ({"projection": dataclasses.replace(PROJECTION, distortion=0.5)}, "projection.distortion"),
+        ({"projection": dataclasses.replace(PROJECTION, vocabulary="\ud800")}, "surrogates"),
+        ({"projection": dataclasses.replace(PROJECTION, add_bos=True, add_eos=True), "max_seq_len": 2}, "max_seq_len"),
     ],
 )
 def test_impossible_config_is_refused(change: dict[str, object], expected: str) -> None:
     with pytest.raises(ValueError, match=expected):
         PradoConfig(**{"num_labels": 2, **change})
+
+
+@pytest.mark.parametrize("change", [{"hidden_size": 10**12}, {"hidden_layers": 10**6}, {"hidden_layers": 0}])
+def test_impossible_sgnn_config_is_refused(change: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="hidden_"):
+        SgnnConfig(**{"num_labels": 2, **change})
+
+
+@pytest.mark.parametrize("kind", ["prado", "sgnn"])
+def test_the_config_counts_the_weights_of_its_kernels(kind: str) -> None:
+    model = make(kind)
+    assert model.config.parameters == sum(int(tf.size(w)) for w in model.weights if "kernel" in w.name)
+
+
+def test_a_batch_without_tokens_leaves_the_moving_averages_alone() -> None:
+    layer = MaskedConv(3, momentum=0.9, epsilon=1e-3, name="layer")
+    y = layer(tf.zeros((2, 1, 1, 5)), tf.zeros((2, 1, 1, 1)), training=True)
+    assert np.isfinite(y).all()
+    np.testing.assert_array_equal(layer.moving_variance, np.ones(3))
+
+
+@pytest.mark.parametrize("tags", [{}, {"add_bos": True}, {"add_bos": True, "add_eos": True}])
+@pytest.mark.parametrize("text", ["a b c d e f g", "a", ""])
+def test_training_reads_the_words_that_the_exported_graph_reads(text: str, tags: dict[str, bool]) -> None:
+    projection = dataclasses.replace(PROJECTION, **tags)
+    config = SgnnConfig(num_labels=2, projection=projection, max_seq_len=5)
+    trained = project(tf.constant([text.encode()]), config).numpy()
+    exported = HostProjection(dataclasses.replace(projection, pad_to=5)).project([text])[0]
+    rows = trained.shape[1]
+    assert 1 <= rows <= 5
+    np.testing.assert_array_equal(trained, exported[:, :rows])
+    assert not exported[:, rows:].any()

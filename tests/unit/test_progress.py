@@ -59,3 +59,31 @@ def test_a_closed_stream_does_not_stop_the_work():
     with progress.stage("convert"):
         pass
     assert "convert" in progress.seconds
+
+
+def test_held_lines_come_at_release_in_their_order_and_later_ones_at_once():
+    stream = io.StringIO()
+    progress = Progress(stream=stream, held=True)
+    progress.line("first")
+    with progress.stage("second"):
+        pass
+    assert stream.getvalue() == ""
+    progress.release()
+    progress.line("third")
+    assert [line.split()[0] for line in stream.getvalue().splitlines()] == ["first", "second", "third"]
+
+
+def test_a_terminal_sees_a_held_stage_while_it_runs_and_nothing_stays():
+    stream = Terminal()
+    with Progress(stream=stream, held=True).stage("convert"):
+        pass
+    assert "convert" in stream.getvalue()
+    assert stream.getvalue().endswith("\033[K")
+
+
+def test_release_of_a_quiet_display_prints_nothing():
+    stream = io.StringIO()
+    progress = Progress(stream=stream, quiet=True, held=True)
+    progress.line("first")
+    progress.release()
+    assert stream.getvalue() == ""

@@ -10,13 +10,20 @@ import pytest
 
 import exporters
 from exporters import ExportRequest, Report, export
+from exporters.errors import ParityError
+from models_tf.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_package_offers_exactly_these_names():
-    assert sorted(exporters.__all__) == ["ExportRequest", "Report", "export"]
+    assert sorted(exporters.__all__) == ["ExportError", "ExportRequest", "InputError", "Report", "export"]
     assert dir(exporters) == sorted(exporters.__all__)
+
+
+def test_the_errors_that_callers_catch_are_the_ones_that_are_raised():
+    assert exporters.InputError is InputError
+    assert issubclass(ParityError, exporters.ExportError)
 
 
 def test_an_unknown_name_is_an_attribute_error_that_lists_the_names():

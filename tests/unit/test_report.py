@@ -23,6 +23,7 @@ FILE = FileRecord(
     sha256="0" * 64,
     target="tflite",
     graph="text",
+    parameters=880,
     weight_bytes=900,
     overhead_bytes=100,
     ops={"CONV_2D": 3, "MEAN": 1},
@@ -101,6 +102,7 @@ def test_json_holds_all_fields_and_no_infinity():
     assert values["parity"][0]["max_abs"] is None
     assert values["parity"][0]["passed"] is False
     assert values["files"][0]["overhead_bytes"] == 100
+    assert values["files"][0]["parameters"] == 880
     assert values["accuracy"][1]["score"]["n"] == 40
     for field in dataclasses.fields(Report):
         assert field.name in values

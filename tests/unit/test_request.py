@@ -1,7 +1,9 @@
 """The request refuses what cannot work, before any work, in one line with expected, received and remedy."""
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from exporters.request import MAX_SEQ_LEN, ExportRequest, parse_size, parse_targets
@@ -27,6 +29,18 @@ from models_tf.errors import InputError
         ({"calibration_data": "missing.tsv"}, ["--calibration-data", "missing.tsv"]),
         ({"checkpoint": "folder", "task": "snips"}, ["--task", "--checkpoint"]),
         ({"model": "sgnn"}, ["--checkpoint"]),
+        ({"max_size_bytes": "200KB"}, ["`max_size_bytes`", "whole number of bytes", "Received: '200KB'"]),
+        ({"max_size_bytes": 1e5}, ["`max_size_bytes`"]),
+        ({"max_drop": "0.5"}, ["`max_drop`", "number of points", "Received: '0.5'"]),
+        ({"quantize": None}, ["`quantize`", "Received: None"]),
+        ({"seed": 1.5}, ["`seed`", "whole number", "Received: 1.5"]),
+        ({"seed": None}, ["`seed`"]),
+        ({"max_seq_len": "32"}, ["`max_seq_len`", "Received: '32'"]),
+        ({"max_seq_len": True}, ["`max_seq_len`", "Received: True"]),
+        ({"model": 5}, ["`model`"]),
+        ({"checkpoint": 5}, ["`checkpoint`", "a path"]),
+        ({"target": None}, ["`target`"]),
+        ({"target": (1,)}, ["`target`"]),
     ],
 )
 def test_bad_values_are_refused_in_one_line(fields, words):
@@ -61,7 +75,14 @@ def test_sizes_have_units_of_1024(text, size):
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "KB", "-1KB", "12 parsecs", "1e3", "200KBs"])
+@pytest.mark.parametrize("text", ["", "KB", "-1KB", "12 parsecs", "1e3", "200KBs", "9" * 400, "1." + "9" * 400 + "MB"])
 def test_sizes_that_are_not_sizes_are_refused(text):
-    with pytest.raises(InputError, match="--max-size"):
+    with pytest.raises(InputError, match="--max-size") as caught:
         parse_size(text)
+    assert len(str(caught.value)) < 200
+
+
+def test_numbers_of_numpy_are_numbers():
+    request = ExportRequest(max_size_bytes=np.int64(7), max_drop=np.float32(0.5), seed=np.int32(3))
+    values = (request.max_size_bytes, request.max_drop, request.seed)
+    assert json.loads(json.dumps(values)) == [7, 0.5, 3]

@@ -103,6 +103,25 @@ def test_several_labels_a_row_become_a_table(tmp_path):
     np.testing.assert_array_equal(loaded.targets, [[1, 0, 1], [0, 0, 0], [0, 1, 0]])
 
 
+def test_labels_are_split_as_in_training(tmp_path):
+    path = table(tmp_path / "e.tsv", [("x", "a ; c"), ("y", ";"), ("z", "b")])
+    request = ExportRequest(checkpoint=tmp_path, eval_data=path, label_separator=";")
+    loaded = load(request, multi_label=True, calibrate=False)
+    np.testing.assert_array_equal(loaded.targets, [[1, 0, 1], [0, 0, 0], [0, 1, 0]])
+
+
+def test_a_label_that_holds_the_separator_can_come_from_a_json_list(tmp_path):
+    path = tmp_path / "e.jsonl"
+    path.write_text('{"text": "x", "label": ["a|b", "c"]}\n{"text": "y", "label": []}\n')
+    loaded = rows.load(ExportRequest(checkpoint=tmp_path, eval_data=path), ["a|b", "c"], True, calibrate=False)
+    np.testing.assert_array_equal(loaded.targets, [[1, 1], [0, 0]])
+
+
+def test_an_empty_label_separator_is_refused():
+    with pytest.raises(InputError, match="--label-separator"):
+        ExportRequest(label_separator="")
+
+
 def test_the_bundled_rows_of_both_parts_are_disjoint():
     for task in ("snips", "clinc150"):
         request = ExportRequest(task=task)

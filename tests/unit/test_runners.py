@@ -8,6 +8,7 @@ import pytest
 
 from exporters import runners
 from exporters.tflite_runtime_worker import pack, unpack
+from models_tf.errors import InputError
 
 
 def test_tflite_texts_keep_nul_bytes_at_the_end():
@@ -56,3 +57,16 @@ def test_batches_of_long_rows_are_small_and_never_empty():
     assert runners.batch_rows(64 * 512) == 32
     assert runners.batch_rows(512 * 512) == 8
     assert runners.batch_rows(4096 * 4096) == 1
+
+
+@pytest.mark.parametrize("takes", ["features", "text"])
+def test_tflite_runtime_beside_numpy_2_is_refused_in_one_line_for_both_graphs(monkeypatch, takes):
+    loader = runners.tflite_loader
+    version = loader.importlib.metadata.version
+    monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
+    monkeypatch.setattr(loader, "installed_version", lambda runtime: "2.14.0")
+    monkeypatch.setattr(
+        loader.importlib.metadata, "version", lambda name: "2.1.0" if name == "numpy" else version(name)
+    )
+    with pytest.raises(InputError, match=r"^tflite-runtime needs numpy below 2\. Received: numpy 2\.1\.0\."):
+        runners.tflite_interpreter(b"", takes=takes, runtime="tflite-runtime")

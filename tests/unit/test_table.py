@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from models_tf.data import Row, read_table
+from models_tf.data import Row, labels_of, read_table
 from models_tf.errors import InputError
 
 ROWS = [("play some jazz", "PlayMusic"), ('naïve “quotes” "x", tab-free', "Other"), ("", "Other")]
@@ -70,6 +70,11 @@ def test_windows_line_ends_and_byte_order_mark_are_read(tmp_path: Path) -> None:
         ("f.jsonl", b'{"text": "a", "label": "b"}\n{"text": "a"}\n', "row 2 must have 'label'"),
         ("f.jsonl", b'{"text": 3, "label": "b"}\n', "'text' must be text"),
         ("f.jsonl", b"{", "row 1 must be one JSON object"),
+        ("f.jsonl", b'{"text": "a", "label": null}\n', "row 1: 'label' must be text, a number or a list of them"),
+        ("f.jsonl", b'{"text": "a", "label": {"a": 1}}\n', "Received: dict"),
+        ("f.jsonl", b'{"text": "a", "label": ["b", null]}\n', "Received: null"),
+        ("f.jsonl", b'{"text": "a", "label": "b", "x": ' + b"[" * 100_000, "row 1 must be one JSON object"),
+        ("f.jsonl", b'{"text": "a", "label": ' + b"9" * 5000 + b"}\n", "row 1 must be one JSON object"),
         ("f.csv", b'text,label\n"open,A\n', "must be CSV"),
         ("f.tsv.gz", b"not gzip", "gzip"),
         ("f.xlsx", b"", "must end in .tsv, .csv or .jsonl"),
@@ -87,6 +92,47 @@ def test_bad_file_is_one_clear_line(tmp_path: Path, name: str, content: bytes, e
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         list(read_table(tmp_path / "absent.tsv"))
+
+
+def test_a_folder_is_called_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "f.tsv").mkdir()
+    with pytest.raises(InputError, match="a folder"):
+        list(read_table(tmp_path / "f.tsv"))
+
+
+@pytest.mark.parametrize("columns", [("a", "a"), (None, "text")])
+def test_text_and_label_in_one_column_are_refused(tmp_path: Path, columns: tuple[str | None, str]) -> None:
+    path = tmp_path / "f.tsv"
+    path.write_text("text\ta\nx\ty\n")
+    with pytest.raises(InputError, match="for both"):
+        list(read_table(path, *columns))
+
+
+def test_a_json_list_stays_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_text('{"text": "a", "label": ["x|y", 3]}\n{"text": "a", "label": []}\n{"text": "a", "label": "z"}\n')
+    rows = list(read_table(path))
+    assert [row.label for row in rows] == [("x|y", "3"), (), "z"]
+    assert [labels_of(row, path, "|") for row in rows] == [["x|y", "3"], [], ["z"]]
+
+
+def test_labels_are_split_at_the_separator_and_stripped() -> None:
+    assert labels_of(Row("", " a ; b;;c|d ", 1), Path("f"), ";") == ["a", "b", "c|d"]
+    assert labels_of(Row("", " a ; b ", 1), Path("f"), None) == ["a ; b"]
+
+
+@pytest.mark.parametrize(
+    "label", ["a\x00b", "a\nb", "a\tb", "a\x7fb", "a\x85b", "a\u2028b", "a\u2029b", "a\ud800", "\ufeffa"], ids=ascii
+)
+def test_a_label_that_labels_txt_would_lose_is_refused_with_its_row(label: str) -> None:
+    with pytest.raises(InputError, match="row 7 must have labels without control"):
+        labels_of(Row("", label, 7), Path("f"), None)
+
+
+@pytest.mark.parametrize("label", [(), ("a", "b"), ""])
+def test_a_single_label_row_has_one_label(label: str | tuple[str, ...]) -> None:
+    with pytest.raises(InputError, match="row 7 must have a label"):
+        labels_of(Row("", label, 7), Path("f"), None)
 
 
 def test_truncated_gzip_is_refused(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ setting is parsed in one place, `ParseConfig` of the C++ core. Needs no library.
 """
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,9 +102,6 @@ class ProjectionConfig:
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2)
 
 
 def _require(condition: bool, message: str, received: object) -> None:

@@ -80,7 +80,7 @@ def check_runtime(runtime: str) -> None:
             f"The runtime {runtime} must be installed. Received: no distribution {entry.distribution}."
             f" Remedy: pip install {entry.distribution}."
         )
-    _check_company(runtime)
+    check_company(runtime)
     # The layouts were read and run on Linux; elsewhere every version is probed.
     if sys.platform == "linux" and ".".join(version.split(".")[:2]) in entry.known_versions:
         return
@@ -104,7 +104,7 @@ def _entry(runtime: str) -> Runtime:
     return RUNTIMES[runtime]
 
 
-def _check_company(runtime: str) -> None:
+def check_company(runtime: str) -> None:
     """tflite-runtime 2.14 fails beside TensorFlow in one process, and with NumPy 2, without saying so."""
     others = {"tflite-runtime": "tensorflow", "tensorflow": "tflite_runtime"}
     other = others.get(runtime)

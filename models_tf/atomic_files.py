@@ -1,0 +1,30 @@
+"""Files that are whole under their names: written beside them first, then renamed.
+
+A full disk leaves the earlier files as they were and nothing beside them.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def write_files(folder: Path, contents: Mapping[str, bytes], *, remove_first: str | None = None) -> None:
+    """Writes all of them, then renames them in the order given; nothing is replaced before all are on disk.
+
+    `remove_first` is unlinked before the first rename: for files that do not fit the ones they replace.
+    """
+    temporaries = {name: folder / f".{name}.tmp" for name in contents}
+    try:
+        for name, content in contents.items():
+            with temporaries[name].open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())  # a full disk is an error here, not later
+        if remove_first is not None:
+            (folder / remove_first).unlink(missing_ok=True)
+        for name, temporary in temporaries.items():
+            temporary.replace(folder / name)
+    except BaseException:
+        for temporary in temporaries.values():
+            temporary.unlink(missing_ok=True)
+        raise

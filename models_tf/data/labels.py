@@ -1,0 +1,42 @@
+"""The labels of a row: one or several, and only such as labels.txt gives back. Training and export split alike."""
+
+import re
+from pathlib import Path
+
+from models_tf.data.table import Row
+from models_tf.errors import InputError
+
+DEFAULT_SEPARATOR = "|"
+# Controls, line separators, halves of a surrogate pair and the byte order mark: a line of labels.txt loses them.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")
+
+
+def labels_of(row: Row, path: Path, separator: str | None) -> list[str]:
+    """Labels of a row; without a separator there must be one. A JSON list is taken as it is."""
+    if isinstance(row.label, tuple):
+        found = [label.strip() for label in row.label]
+        if not all(found):
+            raise InputError(f"{path} row {row.line} must have labels that are not empty. Received: {list(row.label)}.")
+    else:
+        parts = [row.label] if separator is None else row.label.split(separator)
+        found = [part.strip() for part in parts if part.strip()]
+    if separator is None and len(found) != 1:
+        received = "an empty field" if not found else f"{len(found)} (several are for multi-label models)"
+        raise InputError(f"{path} row {row.line} must have a label. Received: {received}.")
+    for label in found:
+        if not is_storable(label):
+            raise InputError(
+                f"{path} row {row.line} must have labels without control characters, line separators and lone "
+                f"surrogates. Received: {label!r}."
+            )
+    return found
+
+
+def is_storable(label: str) -> bool:
+    """Whether labels.txt, a label a line, gives it back."""
+    return bool(label) and not _UNSAFE.search(label)
+
+
+def check_separator(separator: str) -> None:
+    if not separator:
+        raise InputError("--label-separator must not be empty. Received: ''.")

@@ -1,0 +1,34 @@
+"""From float models to files: what a recipe cannot take is the user's input."""
+
+import numpy as np
+import pytest
+
+import tiny_models
+from exporters.artifacts import FloatModels, build
+from models_tf.errors import InputError
+from quantize.errors import RecipeError
+from quantize.flatbuffer import buffer_bytes, op_name, read_model, schema, write_model
+from quantize.recipe import RECIPES
+
+
+def with_a_large_weight(content: bytes) -> bytes:
+    """The float model with one value that float16 cannot hold."""
+    model = read_model(content)
+    graph = model.subgraphs[0]
+    dense = next(o for o in graph.operators if op_name(model, o) == "FULLY_CONNECTED")
+    tensor = graph.tensors[dense.inputs[1]]
+    values = np.frombuffer(buffer_bytes(model, tensor), np.float32).copy()
+    values[0] = 1e6
+    buffer = schema.BufferT()
+    buffer.data = np.frombuffer(values.tobytes(), np.uint8)
+    model.buffers = [*model.buffers, buffer]
+    tensor.buffer = len(model.buffers) - 1
+    return write_model(model)
+
+
+def test_weights_too_large_for_float16_are_bad_input_that_names_the_limit():
+    large = with_a_large_weight(tiny_models.float_tflite())
+    floats = FloatModels(tflite=(large, large), onnx=None)
+    with pytest.raises(InputError, match=r"fp16 needs weights below 65504\. Received: 1e\+06\.") as caught:
+        build(floats, RECIPES["fp16"], tiny_models.model().config.projection)
+    assert isinstance(caught.value.__cause__, RecipeError)

@@ -1,0 +1,73 @@
+"""What is held against what, and with which limit."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import tiny_models
+from exporters import checks
+from exporters.artifacts import FloatModels, build
+from exporters.rows import Rows
+from exporters.runners import TfliteRuntimeRunner
+from exporters.verify import verify
+from models_tf.ops.projection.library import HostProjection
+from quantize.flatbuffer import read_model, write_model
+from quantize.recipe import RECIPES
+
+PROJECTION = dataclasses.replace(tiny_models.model().config.projection, pad_to=tiny_models.LENGTH)
+TEXTS = [f"play song number {i} for {i * i} people" for i in range(21)]
+
+
+@pytest.fixture(autouse=True)
+def no_other_runtime(monkeypatch):
+    """Each start of it takes a second, and nothing here is about it."""
+    monkeypatch.setattr(TfliteRuntimeRunner, "installed", staticmethod(lambda: False))
+
+
+def batched_parity(tmp_path, recipe: str, edit=lambda model: None):
+    """Parity of the second signature, after an edit of the features-in file."""
+    floats = FloatModels(tflite=(tiny_models.float_tflite(), tiny_models.float_tflite(batch=8)), onnx=None)
+    features, _ = build(floats, RECIPES[recipe], PROJECTION, lambda: (row[None] for row in tiny_models.features(20)))
+    model = read_model(features.content)
+    edit(model)
+    path = tmp_path / features.name
+    path.write_bytes(write_model(model))
+    planned, _ = checks.plan(tiny_models.model(), [(features, path)])
+    data = Rows(texts=TEXTS, targets=None, source="", calibration_texts=[], calibration_source="")
+    host = HostProjection(PROJECTION)
+    parities = verify(planned, [], data, lambda texts: host.project(texts)[0]).parities
+    (found,) = [parity for parity in parities if parity.candidate.endswith("(batch_8)")]
+    return found
+
+
+@pytest.mark.parametrize("recipe", list(RECIPES))
+def test_the_batched_signature_of_every_recipe_equals_the_one_for_a_row_within_its_limit(tmp_path, recipe):
+    parity = batched_parity(tmp_path, recipe)
+    assert parity.limit is not None
+    assert parity.passed
+
+
+def stretch_a_scale(model):
+    """One activation of the second signature gets a scale 2 % larger: all results stay near the right ones."""
+    graph = model.subgraphs[1]
+    quantization = graph.tensors[graph.operators[-1].inputs[0]].quantization
+    quantization.scale = np.asarray(quantization.scale) * np.float32(1.02)
+
+
+def test_an_int8_batched_signature_that_differs_by_a_little_fails(tmp_path):
+    parity = batched_parity(tmp_path, "int8", stretch_a_scale)
+    assert parity.max_abs < 1.0
+    assert not parity.passed
+    assert "expected exactly equal" in parity.failure()
+
+
+def break_a_weight_scale(model):
+    """The dense layer of the second signature reads its weights as four times as large."""
+    graph = model.subgraphs[1]
+    quantization = graph.tensors[graph.operators[-1].inputs[1]].quantization
+    quantization.scale = np.asarray(quantization.scale) * np.float32(4)
+
+
+def test_a_dynamic_batched_signature_that_computes_something_else_fails(tmp_path):
+    assert not batched_parity(tmp_path, "int8-dynamic", break_a_weight_scale).passed

@@ -1,0 +1,162 @@
+"""The training loop in one process, with the smallest SGNN: what must not stop it, and what must."""
+
+import argparse
+import errno
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from models_tf import atomic_files, checkpoint
+from models_tf.errors import InputError
+from models_tf.ops.projection.config import ProjectionConfig
+from models_tf.prado.config import BRANCHES
+from models_tf.sgnn.config import SgnnConfig
+from models_tf.sgnn.model import Sgnn
+from models_tf.training import cli
+from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
+from models_tf.training.trainer import batch_seed
+
+SIZES = {
+    "sgnn": ["hidden_size=4", "hidden_layers=1"],
+    "prado": ["embedding_size=4", "shared_bottleneck=true", *(f"{name}=0" for name in BRANCHES if name != "bigram")],
+}
+
+
+def write_rows(path: Path, rows: list[tuple[str, str]]) -> Path:
+    path.write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows))
+    return path
+
+
+def train(data: Path, output: Path, *options: str, model: str = "sgnn") -> dict[str, Any]:
+    parser = argparse.ArgumentParser()
+    cli.add_arguments(parser)
+    stdout = io.StringIO()
+    files = ["--train", str(data), "--dev", str(data), "--output", str(output)]
+    sizes = [part for size in (*SIZES[model], "projection.feature_size=16") for part in ("--set", size)]
+    small = ["--model", model, *sizes, "--max-seq-len", "4"]
+    cli.run(parser.parse_args([*files, *small, "--epochs", "1", "--json", *options]), stdout, io.StringIO())
+    return json.loads(stdout.getvalue())
+
+
+@pytest.mark.parametrize("model", ["sgnn", "prado"])
+def test_batches_of_empty_texts_and_the_largest_seed_train(tmp_path: Path, model: str) -> None:
+    rows = write_rows(tmp_path / "f.tsv", [("", "x"), ("", "y")])
+    result = train(rows, tmp_path / "out", "--seed", str(2**31 - 1), model=model)
+    assert result["dev_rows"] == 2
+
+
+def test_a_teacher_reads_a_batch_of_empty_texts(tmp_path: Path) -> None:
+    config = SgnnConfig(
+        num_labels=2, hidden_size=4, projection=ProjectionConfig(feature_size=16, presence_feature=True)
+    )
+    weights = checkpoint.tensors(Sgnn(config))
+    saved = checkpoint.Checkpoint(model_name="sgnn", config=config, labels=["x", "y"], weights=weights)
+    checkpoint.save(tmp_path, saved)
+    found = CheckpointTeachers([tmp_path], ["x", "y"], 1.0, False).probabilities(tf.constant([b"", b""]), None)
+    np.testing.assert_allclose(tf.reduce_sum(found, -1), [1, 1], rtol=1e-5)
+
+
+def test_batch_seeds_are_63_bits_and_differ() -> None:
+    seeds = {batch_seed(s, e, i) for s in (0, 1, 2**31 - 1) for e in range(3) for i in range(3)}
+    assert len(seeds) == 27
+    assert all(0 <= seed < 1 << 63 for seed in seeds)
+
+
+def test_a_loss_that_is_not_finite_stops_training_and_no_such_checkpoint_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from models_tf.training import losses
+
+    single_label = losses.single_label
+    monkeypatch.setattr(losses, "single_label", lambda *args: (single_label(*args)[0] * np.inf, single_label(*args)[1]))
+    rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")] * 4)
+    with pytest.raises(InputError, match=r"The loss must stay finite.*epoch 1, batch 1.*nothing was written"):
+        train(rows, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_weights_that_the_last_step_broke_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loss is of the weights before the step: here it is finite and they are not."""
+    monkeypatch.setattr(checkpoint, "tensors", lambda model: {w.name: np.full(2, np.nan) for w in model.weights})
+    rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")] * 4)
+    with pytest.raises(InputError, match="The loss must stay finite"):
+        train(rows, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("files_that_fit", "outcome", "left"),
+    [
+        (0, "No space left on device; nothing was written.", []),
+        (2, "No space left on device; nothing was written.", []),
+        (3, "the best checkpoint so far is kept in", ["config.json", "labels.txt", "model.safetensors"]),
+    ],
+)
+def test_a_full_disk_leaves_whole_files_only_and_says_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files_that_fit: int, outcome: str, left: list[str]
+) -> None:
+    written: list[int] = []
+
+    def fsync(descriptor: int) -> None:
+        if len(written) == files_that_fit:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written.append(descriptor)
+
+    monkeypatch.setattr(atomic_files.os, "fsync", fsync)
+    rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")] * 4)
+    with pytest.raises(InputError) as caught:
+        train(rows, tmp_path / "deep" / "out")
+    assert outcome in str(caught.value)
+    assert sorted(path.name for path in (tmp_path / "deep").rglob("*.*")) == left
+    assert (tmp_path / "deep").exists() == bool(left)
+
+
+def test_forcing_removes_what_an_earlier_training_left(tmp_path: Path) -> None:
+    rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")] * 4)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "resume.safetensors").write_bytes(b"old")
+    train(rows, tmp_path / "out", "--force")
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["config.json", "labels.txt", "model.safetensors"]
+
+
+def test_teacher_logits_that_are_not_finite_are_named_by_row(tmp_path: Path) -> None:
+    logits = np.zeros((5, 2), np.float32)
+    logits[3, 1] = np.inf
+    np.save(tmp_path / "t.npy", logits)
+    with pytest.raises(InputError, match="row 3"):
+        StoredTeacher(tmp_path / "t.npy", 5, 2, 1.0, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--set", "num_labels=3"], "it is counted in --train"),
+        (["--set", "multi_label=true"], "use --multi-label"),
+        (["--set", "projection.max_tokens=3"], "use --max-seq-len"),
+        (["--set", "projection.pad_to=3"], "use --max-seq-len"),
+        (["--set", "projection.distortion=0.5"], "use --distortion"),
+        (["--set", "dropout=" + "[" * 100_000], "takes a float"),
+        (["--set", "dropout=" + "9" * 5000], "takes a float"),
+        (["--set", "dropout=NaN"], "`dropout` must be in"),
+        (["--set", "hidden_size=100000000000"], "`hidden_size` must be 1 to"),
+        (["--max-seq-len", "4097"], "--max-seq-len must be 1 to 4096"),
+        (["--label-separator", ";"], "--label-separator needs --multi-label"),
+        (["--multi-label", "--label-separator", ""], "--label-separator must not be empty"),
+        (["--temperature", "3"], "--temperature needs --teacher"),
+        (["--teacher-weight", "0.5"], "--teacher-weight needs --teacher"),
+        (["--text-column", "text", "--label-column", "text"], "'text' for both"),
+    ],
+)
+def test_a_flag_that_cannot_work_is_one_line(tmp_path: Path, options: list[str], expected: str) -> None:
+    rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")])
+    with pytest.raises(InputError) as caught:
+        train(rows, tmp_path / "deep" / "out", *options)
+    assert expected in str(caught.value)
+    assert not (tmp_path / "deep").exists()
