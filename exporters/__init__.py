@@ -3,8 +3,7 @@
 The names are loaded at first use, so that importing the package costs nothing.
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in `typing`, whose import would be most of the cost
 if TYPE_CHECKING:
     from exporters.errors import ExportError as ExportError
     from exporters.pipeline import export as export
@@ -23,7 +22,7 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'exporters' has no attribute {name!r}; it has: {', '.join(__all__)}")
     import importlib

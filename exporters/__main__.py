@@ -3,10 +3,10 @@
 A module of its own so that Ctrl-C is one line even while the command itself is being imported.
 """
 
+# What `signal` wraps in enums: importing those takes longer than all that is here.
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import signal
 import sys
-from typing import NoReturn
 
 
 def main() -> int:
@@ -22,10 +22,10 @@ def main() -> int:
     try:
         return run()
     except KeyboardInterrupt:
-        _leave()
+        return _leave()
 
 
-def _leave() -> NoReturn:
+def _leave() -> int:
     try:
         os.write(2, b"export-mobile: interrupted. Nothing was written.\n")
     finally:

@@ -191,3 +191,28 @@ def test_a_disk_that_the_state_does_not_fit_keeps_the_best_checkpoint(files: Pat
         "model.safetensors",
     ]
     checkpoint.load(tmp_path / "out")
+
+
+@pytest.fixture(scope="module")
+def swapped(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Train rows with the wrong label each: only a teacher can give the right one."""
+    folder = tmp_path_factory.mktemp("swapped")
+    other = {"music": "weather", "weather": "music"}
+    header, *rows = (files / "train.tsv").read_text().splitlines()
+    pairs = [row.split("\t") for row in rows]
+    lines = [header, *(f"{text}\t{other[label]}" for text, label in pairs)]
+    (folder / "train.tsv").write_text("\n".join(lines) + "\n")
+    (folder / "dev.tsv").write_text((files / "dev.tsv").read_text())
+    np.save(folder / "logits.npy", np.array([[5.0, -5.0] if label == "music" else [-5.0, 5.0] for _, label in pairs]))
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["--teacher", "--teacher-logits"])
+def test_a_student_follows_its_teacher_against_the_labels(
+    kind: str, swapped: Path, trained: tuple[Path, dict[str, float]], tmp_path: Path
+) -> None:
+    source = trained[0] if kind == "--teacher" else swapped / "logits.npy"
+    options = [kind, str(source), "--teacher-weight", "1", "--epochs", "6", "--batch-size", "16", "--average", "0.9"]
+    done = train(swapped, tmp_path / "student", *options, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["dev_accuracy"] > 0.9
