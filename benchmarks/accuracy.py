@@ -10,6 +10,7 @@ A training that is done, or an export that is done, is not repeated: the script 
 import argparse
 import dataclasses
 import json
+import shlex
 import statistics
 import subprocess
 import sys
@@ -122,8 +123,7 @@ def float_accuracy(folder: Path, rows: list[Row], batch: int = 64) -> float:
 
 
 def _shown(word: str | Path, data: Path, work: Path) -> str:
-    text = str(word).replace(str(data), "PREPARED").replace(str(work), "WORK_FOLDER")
-    return f"'{text}'" if set(text) & set(' ;()<>*&"') else text
+    return shlex.quote(str(word).replace(str(data), "PREPARED").replace(str(work), "WORK_FOLDER"))
 
 
 def summarise(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def main() -> None:
         runs = [measure(name, int(seed), args.data, args.work) for seed in args.seeds.split(",")]
         results[name] = summarise(runs)
         args.result.parent.mkdir(parents=True, exist_ok=True)
-        args.result.write_text(json.dumps(results, indent=2) + "\n")
+        args.result.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
         print(name, {key: value for key, value in results[name].items() if key != "runs"}, flush=True)
 
 
