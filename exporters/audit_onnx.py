@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 
 from exporters.audit import Audit
+from models_tf.ops.projection.ort_loader import DOMAIN, MINIMUM_VERSION
 from quantize.passes.prepend_projection_onnx import OP_TYPE as PROJECTION
 
 # Operators with weights.
@@ -104,6 +105,10 @@ def _dtypes(model: Any) -> dict[str, int]:
 def _min_runtime(model: Any) -> str:
     versions = {entry.domain: entry.version for entry in model.opset_import}
     release = _RUNTIMES.get(versions.get("", 0), "")
+    needed = [tuple(map(int, release.split(".")))] if release else []
+    if DOMAIN in versions:  # the projection op asks for more than the opset does
+        needed.append(MINIMUM_VERSION)
+    release = ".".join(map(str, max(needed))) if needed else ""
     return f"ONNX Runtime {release}" if release else ""
 
 

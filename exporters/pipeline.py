@@ -67,7 +67,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             latency_cpu=cpu_name(),
             gates={"max_drop": request.max_drop, "max_size_bytes": request.max_size_bytes},
             failures=gate.judge(request, verified, files=records, scheme_problems=problems),
-            notes=(*data.notes, *verified.notes, *not_timed, *gate.remarks(verified)),
+            notes=(*data.notes, *rows.few_rows(data), *verified.notes, *not_timed, *gate.remarks(verified)),
             versions=versions(),
             seconds=dict(progress.seconds),
         )

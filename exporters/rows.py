@@ -20,6 +20,8 @@ from models_tf.errors import InputError
 
 # Ranges of activations settle after some hundred rows; more only costs time.
 MAX_CALIBRATION_ROWS = 300
+# Fewer rows than this get a note.
+FEW_ROWS = 100
 # One text in five calibrates when one file serves both.
 _CALIBRATION_SHARE = 5
 _PROBE_ROWS = 64
@@ -63,6 +65,20 @@ class Rows:
             "calibration_source": self.calibration_source,
             "calibration_rows": len(self.calibration_texts),
         }
+
+
+def few_rows(rows: Rows) -> tuple[str, ...]:
+    """What a small number of rows cannot show."""
+    notes = []
+    if rows.targets is not None and len(rows.texts) < FEW_ROWS:
+        one = 100 / len(rows.texts)
+        notes.append(f"Only {len(rows.texts)} rows measure accuracy: one of them is {one:.1f} points.")
+    if 0 < len(rows.calibration_texts) < FEW_ROWS:
+        notes.append(
+            f"Only {len(rows.calibration_texts)} rows calibrate: values outside of their range will be clipped. "
+            f"Give {FEW_ROWS} or more."
+        )
+    return tuple(notes)
 
 
 def load(request: ExportRequest, labels: Sequence[str], multi_label: bool, *, calibrate: bool) -> Rows:

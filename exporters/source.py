@@ -38,9 +38,10 @@ def projection(origin: Checkpoint) -> HostProjection:
     """The projection as the files have it: padded to the static length, without the typos of training."""
     settings = origin.config.projection
     try:
-        return HostProjection(dataclasses.replace(settings, pad_to=origin.config.max_seq_len, distortion=0.0))
+        padded = dataclasses.replace(settings, pad_to=origin.config.max_seq_len, distortion=0.0)
     except ValueError as error:
         raise InputError(f"--max-seq-len does not fit the projection: {error}") from error
+    return HostProjection(padded)
 
 
 def projector(host: HostProjection) -> Callable[[Sequence[bytes]], np.ndarray]:

@@ -53,7 +53,7 @@ MODELS = {
         ),
         ModelEntry(
             name="sgnn",
-            summary="self-governing network, PRADO's small sibling: projection, mean over tokens, dense layers",
+            summary="self-governing network, PRADO's small sibling: summed projection, dense layers",
             config="models_tf.sgnn.config:SgnnConfig",
             model="models_tf.sgnn.model:Sgnn",
         ),

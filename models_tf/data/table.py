@@ -129,7 +129,9 @@ def _column(names: list[str], wanted: str | None, guesses: tuple[str, ...], flag
         if name in stripped:
             return stripped.index(name)
     expected = f"column {wanted!r}" if wanted is not None else f"a column named {' or '.join(guesses)}"
-    raise InputError(f"{path} must have {expected}. Received: {', '.join(stripped)}. Choose one with {flag}.")
+    raise InputError(
+        f"{path} must have {expected} in its header. Received: {', '.join(stripped)}. Choose one with {flag}."
+    )
 
 
 def _read_json(lines: Iterator[str], path: Path, columns: _Columns) -> Iterator[Row]:

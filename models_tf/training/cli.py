@@ -109,7 +109,7 @@ def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
         f"dev accuracy {100 * result['dev_accuracy']:.2f} % (n = {result['dev_rows']}, standard error "
         f"{100 * result['dev_standard_error']:.2f}), with typos in {100 * result['typo_probability']:.0f} % of the "
         f"tokens {100 * result['dev_accuracy_with_typos']:.2f} %; best of {result['epochs']} epochs: "
-        f"{result['best_epoch'] + 1}; checkpoint: {result['output']}\n"
+        f"{result['best_epoch']}; checkpoint: {result['output']}\n"
     )
     return 0
 

@@ -23,6 +23,7 @@ class Position:
     batch: int = 0  # batches of this epoch already trained on
     best_accuracy: float = -1.0
     best_epoch: int = -1
+    better_epoch: int = -1  # the last one that was better, not only as good
     seconds: float = 0.0
 
 

@@ -74,6 +74,8 @@ class Trainer:
             record = {"epoch": epoch, "loss": loss / rows, "train_accuracy": hits / rows}
             with self._averaged():
                 record["dev_accuracy"], record["dev_rows"] = self.evaluate()
+                if record["dev_accuracy"] > position.best_accuracy:
+                    position.better_epoch = epoch
                 # A tie goes to the later epoch: its learning rate was lower, its average longer.
                 improved = record["dev_accuracy"] >= position.best_accuracy
                 if improved:
@@ -82,7 +84,7 @@ class Trainer:
             position.epoch, position.batch, position.seconds = epoch + 1, 0, time.monotonic() - began
             self._save_state()
             self.progress.epoch(record, best=improved, seconds=position.seconds, epochs=settings.epochs)
-            if epoch - position.best_epoch >= settings.patience:
+            if epoch - position.better_epoch >= settings.patience:
                 break
         return self._finish()
 
@@ -201,7 +203,7 @@ class Trainer:
             "dev_standard_error": math.sqrt(accuracy * (1 - accuracy) / rows),
             "dev_accuracy_with_typos": with_typos,
             "typo_probability": TYPO_PROBABILITY,
-            "best_epoch": self.position.best_epoch,
+            "best_epoch": self.position.best_epoch + 1,
             "epochs": self.position.epoch,
             "seconds": round(self.position.seconds, 1),
             "output": str(self.output.folder),

@@ -216,3 +216,9 @@ def test_a_student_follows_its_teacher_against_the_labels(
     done = train(swapped, tmp_path / "student", *options, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["dev_accuracy"] > 0.9
+
+
+def test_patience_counts_epochs_that_are_not_better_even_if_they_are_as_good(files: Path, tmp_path: Path) -> None:
+    done = train(files, tmp_path / "m", "--epochs", "25", "--patience", "3", "--batch-size", "16", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["epochs"] < 25

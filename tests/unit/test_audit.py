@@ -236,6 +236,8 @@ def test_the_minimum_runtime_is_recorded(files):
     assert versions["float32"] == versions["fp16"] == versions["int8-dynamic"] == "TensorFlow Lite 2.8"
     assert versions["int8"] == "TensorFlow Lite 2.14"
     assert audit(files["onnx", "int8"], target="onnx").min_runtime == "ONNX Runtime 1.12"
+    text_in = prepend_projection_onnx(onnx.load_from_string(files["onnx", "int8"]), "projection1:pad_to=16")
+    assert audit(text_in.SerializeToString(), target="onnx").min_runtime == "ONNX Runtime 1.16"
 
 
 def test_an_unknown_target_is_refused():

@@ -221,7 +221,9 @@ def test_all_lower_case_and_alphabetic_characters_agree_with_the_reference():
 
 
 def test_a_missing_library_is_reported_in_one_line():
-    with pytest.raises(InputError, match=r"libexport_mobile_nothing\.\w+ is missing.*C\+\+17 compiler: pip install \."):
+    with pytest.raises(
+        InputError, match=r"libexport_mobile_nothing\.\w+ is missing in .*pip install -e \..*C\+\+17 compiler"
+    ):
         library_path("nothing")
 
 

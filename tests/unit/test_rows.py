@@ -131,3 +131,16 @@ def test_the_bundled_rows_of_both_parts_are_disjoint():
         }
         assert texts["eval"]
         assert not texts["eval"] & texts["calibration"]
+
+
+def test_few_rows_get_a_note_and_many_do_not() -> None:
+    def noted(count: int) -> str:
+        texts = [f"text {i}" for i in range(count)]
+        made = rows.Rows(
+            texts=texts, targets=np.zeros(count), source="f", calibration_texts=texts, calibration_source="g"
+        )
+        return " ".join(rows.few_rows(made))
+
+    assert "Only 20 rows measure accuracy: one of them is 5.0 points." in noted(20)
+    assert "Only 20 rows calibrate" in noted(20)
+    assert noted(rows.FEW_ROWS) == ""

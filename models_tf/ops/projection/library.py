@@ -26,7 +26,8 @@ def library_path(name: str) -> Path:
     path = Path(__file__).with_name(f"libexport_mobile_{name}{suffix}")
     if not path.is_file():
         raise InputError(
-            f"The compiled library {path.name} is missing. Remedy: reinstall with a C++17 compiler: pip install ."
+            f"The compiled library {path.name} is missing in {path.parent}. Remedy: in a checkout `pip install -e .`, or "
+            "run from another folder after `pip install .`; both need a C++17 compiler."
         )
     return path
 
