@@ -3,7 +3,8 @@
     python benchmarks/prepare_data.py DATA_FOLDER PREPARED
     python benchmarks/accuracy.py PREPARED WORK_FOLDER [--sets snips,clinc150] [--seeds 0,1,2] [--result FILE]
 
-Settings were chosen on dev rows (held out from train where a set has none); test rows are only read by the export.
+The epoch is chosen on dev rows (held out from train where a set has none); test rows are read at the end only. How the
+settings were chosen, docs/prado.md says.
 A training that is done, or an export that is done, is not repeated: the script goes on where it was stopped.
 """
 
