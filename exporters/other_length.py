@@ -1,4 +1,4 @@
-"""Copies of a features-in graph for another sequence length, for measuring time. Their logits mean nothing.
+"""Copies of a features-in graph for another sequence length, for measuring time.
 
 Shapes in the files are static, and only the constants of reshapes name them: a runtime works out all others from the
 input's. A constant does not say which of its axes is time, since channels or features may have the same size. So there
