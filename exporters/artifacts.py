@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from exporters.to_tflite import SIGNATURE, to_tflite, trace
+from exporters.tensor_names import FEATURES, SIGNATURE, TEXT
+from exporters.to_tflite import to_tflite, trace
 from models_tf.errors import InputError
 from models_tf.ops.projection.config import ProjectionConfig
 from quantize.errors import RecipeError
@@ -19,7 +20,6 @@ from quantize.recipe import RECIPES, Recipe
 # Rows of the second signature of features-in .tflite files; .onnx files take any number of rows.
 BATCH = 8
 BATCH_SIGNATURE = f"batch_{BATCH}"
-FEATURES, TEXT = "features", "text"
 FLOAT = RECIPES["float32"]
 
 # Gives the calibration rows, int8 [1, time, feature] each; called once for each target.

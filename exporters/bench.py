@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from exporters import other_length
-from exporters.artifacts import FEATURES, Artifact
+from exporters.artifacts import Artifact
 from exporters.report import Latency
 from exporters.runners import Values, onnx_input, onnx_session, tflite_input, tflite_interpreter
+from exporters.tensor_names import FEATURES
 from models_tf.ops.projection.config import ProjectionConfig
 
 LENGTHS = (32, 128, 512)

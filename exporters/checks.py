@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from exporters.artifacts import BATCH_SIGNATURE, FEATURES, FLOAT, Artifact
+from exporters.artifacts import BATCH_SIGNATURE, FLOAT, Artifact
 from exporters.parity import EXACT, FLOAT_ATOL
 from exporters.runners import KerasRunner, OnnxRunner, Runner, TfliteRunner, TfliteRuntimeRunner, batch_rows
+from exporters.tensor_names import FEATURES
 from exporters.verify import Check
 
 Placed = tuple[Artifact, Path]

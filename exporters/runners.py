@@ -14,13 +14,12 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from exporters.tensor_names import FEATURES, SIGNATURE, TEXT
 from exporters.tflite_runtime_worker import RUNTIME as TFLITE_RUNTIME
 from exporters.tflite_runtime_worker import pack
 from models_tf.ops.projection import ort_loader, tflite_loader
 
 LITERT = "litert"
-FEATURES, TEXT, LOGITS = "features", "text", "logits"
-SIGNATURE = "serving_default"
 _RUNTIME_NAMES = {LITERT: "LiteRT", TFLITE_RUNTIME: "tflite-runtime"}
 # Features of one batch where the runtime takes any number of rows. Graphs hold several float copies of them, so 2**21
 # are some times 8 MB.

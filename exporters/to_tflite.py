@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from exporters.native_log import quiet
+from exporters.tensor_names import LOGITS
 from quantize.flatbuffer import read_model, write_model
-
-SIGNATURE = "serving_default"
 
 
 def trace(
-    function: Callable[..., Any], inputs: Mapping[str, tuple[tuple[int | None, ...], str]], output: str = "logits"
+    function: Callable[..., Any], inputs: Mapping[str, tuple[tuple[int | None, ...], str]], output: str = LOGITS
 ) -> Any:
     """A concrete function with keyword inputs {name: (shape, dtype)} and one named output."""
     import tensorflow as tf

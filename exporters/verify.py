@@ -16,7 +16,8 @@ from exporters.evaluate import score
 from exporters.parity import Parity, compare
 from exporters.report import StageScore
 from exporters.rows import Rows
-from exporters.runners import FEATURES, Runner, RunnerError
+from exporters.runners import Runner, RunnerError
+from exporters.tensor_names import FEATURES
 
 # Texts -> features int8 [rows, time, feature].
 Project: TypeAlias = Callable[[Sequence[bytes]], np.ndarray]
