@@ -9,23 +9,44 @@ from typing import Any
 from models_tf.errors import InputError
 
 BUNDLED = Path(__file__).parent / "bundled"
+# What goes into a model: features of the projection op, or the ids of a vocabulary's tokens.
+KINDS = PROJECTION, TOKENS = ("projection", "tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelEntry:
-    """One model: where its config and its Keras class are, and which trained ones ship with the package."""
+    """One model: where its config and its Keras class are, and which trained ones ship with the package.
+
+    Checkpoints of models of kind "tokens" are folders of Hugging Face's form: `convert` says how they are read.
+    """
 
     name: str
     summary: str
     config: str
     model: str
+    kind: str = PROJECTION
+    convert: str = ""
     tasks: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"`kind` must be one of {', '.join(KINDS)}. Received: {self.kind!r}.")
+        if bool(self.convert) != (self.kind == TOKENS):
+            raise ValueError(f"`convert` is for models of kind {TOKENS}. Received: {self.convert!r} for {self.name}.")
 
     def config_class(self) -> Any:
         return _resolve(self.config)
 
     def model_class(self) -> Any:
         return _resolve(self.model)
+
+    def family(self) -> Any:
+        """The `Family` of a model of kind "tokens": how its checkpoints are read and written."""
+        if self.kind != TOKENS:
+            raise InputError(
+                f"{self.name} has no checkpoints of Hugging Face's form: expected {' or '.join(names(TOKENS))}."
+            )
+        return _resolve(self.convert)
 
     def bundled_folder(self, task: str | None = None) -> Path:
         """Folder of a bundled checkpoint; the first task is the default."""
@@ -57,6 +78,22 @@ MODELS = {
             config="models_tf.sgnn.config:SgnnConfig",
             model="models_tf.sgnn.model:Sgnn",
         ),
+        ModelEntry(
+            name="mobilebert",
+            summary="thin BERT for phones, about 25 MB in int8; classification, tagging, question answering",
+            config="models_tf.encoder.config:EncoderConfig",
+            model="models_tf.encoder.model:Encoder",
+            kind=TOKENS,
+            convert="models_tf.mobilebert.convert:FAMILY",
+        ),
+        ModelEntry(
+            name="bert",
+            summary="BERT, any size; the same tasks, and a teacher for smaller models",
+            config="models_tf.encoder.config:EncoderConfig",
+            model="models_tf.encoder.model:Encoder",
+            kind=TOKENS,
+            convert="models_tf.bert.convert:FAMILY",
+        ),
     )
 }
 
@@ -67,6 +104,11 @@ def get(name: str) -> ModelEntry:
             f"Unknown model: expected one of {', '.join(MODELS)}. Received: {name}.{nearest(name, tuple(MODELS))}"
         )
     return MODELS[name]
+
+
+def names(kind: str | None = None) -> tuple[str, ...]:
+    """The models of a kind, or all."""
+    return tuple(name for name, entry in MODELS.items() if kind in (None, entry.kind))
 
 
 def nearest(name: str, choices: tuple[str, ...]) -> str:

@@ -1,0 +1,62 @@
+"""PyTorch's tensors of BERT: the rename table. Masked-word and next-sentence heads are left out."""
+
+from models_tf.bert.config import MODEL_TYPE, PRESETS, from_document, to_document
+from models_tf.encoder.config import EncoderConfig
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
+from models_tf.huggingface.family import Family
+from models_tf.huggingface.port import PortLine, dense, norm, table
+
+PREFIX = "bert."
+ARCHITECTURES = {
+    "BertModel": BASE,
+    "BertForPreTraining": BASE,
+    "BertForMaskedLM": BASE,
+    "BertForNextSentencePrediction": BASE,
+    "BertForSequenceClassification": CLASSIFICATION,
+    "BertForTokenClassification": TOKENS,
+    "BertForQuestionAnswering": QUESTIONS,
+}
+# Ours -> PyTorch's, within a layer.
+LAYER_DENSE = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "attention_output": "attention.output.dense",
+    "ffn.0.intermediate": "intermediate.dense",
+    "ffn.0.output": "output.dense",
+}
+LAYER_NORMS = {"attention_norm": "attention.output.LayerNorm", "ffn.0.norm": "output.LayerNorm"}
+
+
+def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
+    embeddings = f"{prefix}embeddings."
+    found = [
+        *table("word_embedding", f"{embeddings}word_embeddings"),
+        *table("position_embedding", f"{embeddings}position_embeddings"),
+        *table("segment_embedding", f"{embeddings}token_type_embeddings"),
+        *norm("embedding_norm", f"{embeddings}LayerNorm"),
+    ]
+    for layer in range(config.num_layers):
+        ours, theirs = f"layers.{layer}.", f"{prefix}encoder.layer.{layer}."
+        for part, name in LAYER_DENSE.items():
+            found += dense(ours + part, theirs + name)
+        for part, name in LAYER_NORMS.items():
+            found += norm(ours + part, theirs + name)
+    return found + dense("pooler", f"{prefix}pooler.dense")
+
+
+def unread(_config: EncoderConfig, prefix: str) -> frozenset[str]:
+    """Position numbers, which old files hold."""
+    return frozenset({f"{prefix}embeddings.position_ids"})
+
+
+FAMILY = Family(
+    name=MODEL_TYPE,
+    prefix=PREFIX,
+    architectures=ARCHITECTURES,
+    presets=PRESETS,
+    from_document=from_document,
+    to_document=to_document,
+    lines=lines,
+    unread=unread,
+)

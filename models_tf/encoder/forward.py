@@ -1,0 +1,269 @@
+"""The forward pass of every BERT-like encoder: training, plain export and rewritten export run this one function.
+
+Weights come in a table by name. One that is absent is left out of the computation: a missing bias or norm does nothing,
+`<norm>.skip` scales the skip path in place of a norm, `embedding_convolution` stands for trigrams and projection, and
+`layers.N.fused_input` for all parts that read the layer's input and have no kernel of their own. So a rewrite changes
+weights and nothing else.
+
+Activations between dense layers are [batch * time, channel]: two axes are what the int8 kernels of every runtime take.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow as tf
+
+from models_tf.encoder.config import LAYER_NORM, EncoderConfig
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, Head
+from models_tf.encoder.network import Form
+from models_tf.spec import END_LOGITS, HIDDEN, LOGITS, POOLED, START_LOGITS
+
+# Gets the names of tensors inside and their values [..., channel]; see `rewrites/ranges.py`.
+Observer = Callable[[str, tf.Tensor], None]
+# What PyTorch adds to the scores of padding; a softmax gives it exactly zero.
+EXACT_MASK = float(tf.float32.min)
+
+
+@dataclass
+class Activations:
+    """`hidden_states` [batch, time, hidden]: the embedding's and each layer's output; `scores` [batch, head, query, key]
+    of each layer before the mask is added; `mask_bias` [batch, 1, 1, key] is what is added.
+    """
+
+    outputs: dict[str, tf.Tensor] = field(default_factory=dict)
+    hidden_states: list[tf.Tensor] = field(default_factory=list)
+    scores: list[tf.Tensor] = field(default_factory=list)
+    mask_bias: tf.Tensor = None
+
+
+def run(
+    config: EncoderConfig,
+    head: Head,
+    table: Mapping[str, Any],
+    *,
+    ids: tf.Tensor,
+    mask: tf.Tensor,
+    segments: tf.Tensor | None = None,
+    form: Form | None = None,
+    mask_value: float = EXACT_MASK,
+    training: bool = False,
+    observe: Observer | None = None,
+) -> Activations:
+    """int32 `ids`, `mask` (1: token, 0: padding) and `segments`, [batch, time] each."""
+    one = _Pass(config, head, table, form=form or Form(), mask_value=mask_value, training=training, observe=observe)
+    return one(ids, mask, segments)
+
+
+class _Pass:
+    """One run: the weights, the settings, and what is collected on the way."""
+
+    def __init__(
+        self,
+        config: EncoderConfig,
+        head: Head,
+        table: Mapping[str, Any],
+        *,
+        form: Form,
+        mask_value: float,
+        training: bool,
+        observe: Observer | None,
+    ) -> None:
+        self.config, self.head, self.table, self.form = config, head, table, form
+        self.mask_value, self.training = mask_value, training
+        self.see = observe or _ignore
+        self.found = Activations()
+
+    def __call__(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor | None) -> Activations:
+        self.time = ids.shape[1] or tf.shape(ids)[1]
+        # What stands in padding must not matter, and next to the last token the trigram sees it.
+        pad = self.config.pad_id
+        ids = ids * mask if pad == 0 else ids * mask + pad * (1 - mask)
+        bias = (1.0 - tf.cast(mask, self.table["word_embedding"].dtype)) * self.mask_value
+        self.found.mask_bias = tf.reshape(bias, (-1, 1, 1, self.time))
+        x = self._embed(ids, segments)
+        self._keep(x)
+        last = self.config.num_layers - 1
+        for layer in range(self.config.num_layers):
+            x = self._layer(f"layers.{layer}", x, first_only=self.form.first_token_only and layer == last)
+            if not (self.form.first_token_only and layer == last):
+                self._keep(x)
+        self.see("output", x)
+        self.found.outputs = self._answer(x)
+        return self.found
+
+    def _keep(self, x: tf.Tensor) -> None:
+        self.found.hidden_states.append(tf.reshape(x, (-1, self.time, x.shape[-1])))
+
+    def _embed(self, ids: tf.Tensor, segments: tf.Tensor | None) -> tf.Tensor:
+        words, size, hidden = self.table["word_embedding"], self.config.embedding_size, self.config.hidden_size
+        words = tf.gather(words, ids)
+        if "embedding_convolution.kernel" in self.table:
+            words = tf.reshape(words, (-1, 1, self.time, size))  # an image of one line
+            words = tf.nn.conv2d(words, self.table["embedding_convolution.kernel"], strides=1, padding="SAME")
+        elif self.config.projects_embedding:
+            if self.config.trigram:
+                later = tf.pad(words[:, 1:], ((0, 0), (0, 1), (0, 0)))
+                earlier = tf.pad(words[:, :-1], ((0, 0), (1, 0), (0, 0)))
+                words = tf.concat((later, words, earlier), -1)
+            words = self._dense("embedding_projection", tf.reshape(words, (-1, words.shape[-1])))
+        positions = self.table["position_embedding"]
+        if positions.shape[0] != ids.shape[1]:  # a length that is known, or not
+            positions = positions[: self.time]
+        x = tf.reshape(words, (-1, self.time, hidden)) + positions
+        if "segment_embedding" in self.table:
+            x += tf.gather(self.table["segment_embedding"], segments)
+        x = self._norm("embedding_norm", tf.reshape(x, (-1, hidden)), self.config.outer_norm_epsilon)
+        return self._dropout(x, self.config.hidden_dropout)
+
+    def _layer(self, name: str, x: tf.Tensor, *, first_only: bool) -> tf.Tensor:
+        config = self.config
+        self.see(f"{name}.input", x)
+        read = self._input_reader(name, x)
+        sources: dict[str, Callable[[], tf.Tensor]] = {}
+        first = self._first if first_only else _same
+        skip = first(x)
+        if config.use_bottleneck:
+            # Where only the first token is asked for, nothing else of the skip path is computed, unless attention reads it.
+            short = (
+                first_only and not config.use_bottleneck_attention and f"{name}.bottleneck_input.kernel" in self.table
+            )
+            inner = self._dense(f"{name}.bottleneck_input", skip) if short else read("bottleneck_input")
+            inner = self._norm(f"{name}.bottleneck_input_norm", inner, config.norm_epsilon)
+            sources["bottleneck"] = lambda: inner
+            skip_inner = inner if short else first(inner)
+            if "bottleneck_shared" in config.input_readers:
+                shared = self._norm(f"{name}.bottleneck_shared_norm", read("bottleneck_shared"), config.norm_epsilon)
+                self.see(f"{name}.shared", shared)
+                sources["shared"] = lambda: shared
+        else:
+            skip_inner = skip
+
+        def project(part: str, only_first: bool = False) -> tf.Tensor:
+            source = config.reads(part)
+            if source != "input":
+                values = sources[source]()
+                return self._dense(f"{name}.{part}", self._first(values) if only_first else values)
+            if only_first and f"{name}.{part}.kernel" in self.table:
+                return self._dense(f"{name}.{part}", skip)
+            return self._first(read(part)) if only_first else read(part)
+
+        query, key, value = project("query", first_only), project("key"), project("value")
+        base = inner if config.use_bottleneck_attention and config.use_bottleneck else skip_inner
+        for part, values in (("inner.0", base), ("query", query), ("key", key), ("value", value)):
+            self.see(f"{name}.{part}", values)
+        context = self._attend(query, key, value, 1 if first_only else None)
+        out = self._dense(f"{name}.attention_output", context)
+        if not config.use_bottleneck:
+            out = self._dropout(out, config.hidden_dropout)
+        h = self._add_norm(f"{name}.attention_norm", out, skip_inner, config.norm_epsilon)
+        self.see(f"{name}.inner.1", h)
+        for number in range(config.num_ffn):
+            h = self._ffn(f"{name}.ffn.{number}", h, last=number == config.num_ffn - 1)
+            self.see(f"{name}.inner.{number + 2}", h)
+        if not config.use_bottleneck:
+            return h
+        out = self._dropout(self._dense(f"{name}.bottleneck_output", h), config.hidden_dropout)
+        return self._add_norm(f"{name}.bottleneck_output_norm", out, skip, config.norm_epsilon)
+
+    def _ffn(self, name: str, h: tf.Tensor, *, last: bool) -> tf.Tensor:
+        middle = _ACTIVATIONS[self.config.activation](self._dense(f"{name}.intermediate", h))
+        self.see(f"{name}.middle", middle)
+        out = self._dense(f"{name}.output", middle)
+        if not self.config.use_bottleneck:
+            out = self._dropout(out, self.config.hidden_dropout)
+        epsilon = self.config.outer_norm_epsilon if last else self.config.norm_epsilon
+        return self._add_norm(f"{name}.norm", out, h, epsilon)
+
+    def _input_reader(self, name: str, x: tf.Tensor) -> Callable[[str], tf.Tensor]:
+        """Gives the parts that read the layer's input, from their own kernels or from the fused one."""
+        if f"{name}.fused_input.kernel" not in self.table:
+            return lambda part: self._dense(f"{name}.{part}", x)
+        parts = [part for part in self.config.input_readers if f"{name}.{part}.kernel" not in self.table]
+        fused = tf.split(self._dense(f"{name}.fused_input", x), len(parts), -1)
+        table = dict(zip(parts, fused, strict=True))
+        return lambda part: table[part] if part in table else self._dense(f"{name}.{part}", x)
+
+    def _attend(self, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, queries: int | None) -> tf.Tensor:
+        size = self.config.head_size
+        count = query.shape[-1] // size
+
+        def heads(x: tf.Tensor, time: Any) -> tf.Tensor:
+            return tf.transpose(tf.reshape(x, (-1, time, count, size)), (0, 2, 1, 3))  # [batch, head, time, size]
+
+        scores = tf.matmul(heads(query, queries or self.time), heads(key, self.time), transpose_b=True)
+        if not self.form.scaled_query:
+            scores *= 1.0 / math.sqrt(size)
+        self.found.scores.append(scores)
+        weights = tf.nn.softmax(scores + self.found.mask_bias)
+        weights = self._dropout(weights, self.config.attention_dropout)
+        context = tf.matmul(weights, heads(value, self.time))
+        return tf.reshape(tf.transpose(context, (0, 2, 1, 3)), (-1, count * size))
+
+    def _answer(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        head, hidden = self.head, self.config.hidden_size
+        if head.kind in (BASE, CLASSIFICATION):
+            pooled = x if self.form.first_token_only else self._first(x)
+            if "pooler.kernel" in self.table:
+                pooled = tf.tanh(self._dense("pooler", pooled))
+            if head.kind == BASE:
+                return {HIDDEN: tf.reshape(x, (-1, self.time, hidden)), POOLED: pooled}
+            return {LOGITS: self._dense("classifier", self._dropout(pooled, self.config.hidden_dropout))}
+        logits = self._dense("classifier", self._dropout(x, self.config.hidden_dropout))
+        logits = tf.reshape(logits, (-1, self.time, head.num_labels))
+        if head.kind == QUESTIONS:
+            start, end = tf.unstack(logits, axis=-1)
+            return {START_LOGITS: start, END_LOGITS: end}
+        return {LOGITS: logits}
+
+    def _first(self, x: tf.Tensor) -> tf.Tensor:
+        """The first token's rows, [batch, channel]."""
+        return tf.reshape(x, (-1, self.time, x.shape[-1]))[:, 0]
+
+    def _dense(self, name: str, x: tf.Tensor) -> tf.Tensor:
+        y = tf.matmul(x, self.table[f"{name}.kernel"])
+        return y + self.table[f"{name}.bias"] if f"{name}.bias" in self.table else y
+
+    def _add_norm(self, name: str, x: tf.Tensor, skip: tf.Tensor, epsilon: float) -> tf.Tensor:
+        if f"{name}.skip" in self.table:
+            skip *= self.table[f"{name}.skip"]
+        return self._norm(name, x + skip, epsilon)
+
+    def _norm(self, name: str, x: tf.Tensor, epsilon: float) -> tf.Tensor:
+        if self.config.norm == LAYER_NORM:
+            mean, variance = tf.nn.moments(x, -1, keepdims=True)
+            x = (x - mean) * tf.math.rsqrt(variance + epsilon)
+        if f"{name}.gamma" in self.table:
+            x *= self.table[f"{name}.gamma"]
+        return x + self.table[f"{name}.beta"] if f"{name}.beta" in self.table else x
+
+    def _dropout(self, x: tf.Tensor, rate: float) -> tf.Tensor:
+        return tf.nn.dropout(x, rate) if self.training and rate else x
+
+
+def _same(x: tf.Tensor) -> tf.Tensor:
+    return x
+
+
+def _ignore(name: str, values: tf.Tensor) -> None:
+    """Nobody observes."""
+
+
+def _gelu(x: tf.Tensor) -> tf.Tensor:
+    # Spelled out: `tf.nn.gelu` becomes Erfc in ONNX, which ONNX Runtime does not have; TFLite fuses this form all the same.
+    return 0.5 * x * (1.0 + tf.math.erf(x / math.sqrt(2.0)))
+
+
+def _gelu_tanh(x: tf.Tensor) -> tf.Tensor:
+    return tf.nn.gelu(x, approximate=True)
+
+
+_ACTIVATIONS: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
+    "relu": tf.nn.relu,
+    "relu6": tf.nn.relu6,
+    "gelu": _gelu,
+    "gelu_tanh": _gelu_tanh,
+    "tanh": tf.tanh,
+    "silu": tf.nn.silu,
+}

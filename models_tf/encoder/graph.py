@@ -1,0 +1,65 @@
+"""`NetworkGraph`: a network as a function of named inputs, with its weights as constants: what an export traces."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import tensorflow as tf
+
+from models_tf.encoder import forward
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS
+from models_tf.encoder.network import Network
+from models_tf.spec import END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS, TensorSpec
+
+
+class NetworkGraph:
+    """int32 ids, mask and (if the network takes them) segments [batch, max_seq_len] -> outputs by name."""
+
+    def __init__(self, network: Network, max_seq_len: int, mask_value: float = forward.EXACT_MASK) -> None:
+        positions = len(network.tensors["position_embedding"])
+        if not 1 <= max_seq_len <= positions:
+            raise ValueError(f"`max_seq_len` must be 1 to {positions}, the positions. Received: {max_seq_len}.")
+        if not mask_value < 0:
+            raise ValueError(f"`mask_value` must be below zero. Received: {mask_value}.")
+        self.network, self.max_seq_len, self.mask_value = network, max_seq_len, mask_value
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        names = (IDS, MASK, SEGMENTS) if self.network.takes_segments else (IDS, MASK)
+        return tuple(TensorSpec(name=name, shape=(self.max_seq_len,)) for name in names)
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        head, time, hidden = self.network.head, self.max_seq_len, self.network.config.hidden_size
+        shapes: dict[str, tuple[int, ...]] = {LOGITS: (time, head.num_labels)}
+        if head.kind == BASE:
+            shapes = {HIDDEN: (time, hidden), POOLED: (hidden,)}
+        elif head.kind == CLASSIFICATION:
+            shapes = {LOGITS: (head.num_labels,)}
+        elif head.kind == QUESTIONS:
+            shapes = {START_LOGITS: (time,), END_LOGITS: (time,)}
+        return tuple(TensorSpec(name=name, shape=shape, dtype="float32") for name, shape in shapes.items())
+
+    def __call__(self, **inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+        # Constants are made where the graph is traced, each of them once.
+        return self._run(self._constants(), inputs)
+
+    def predict(self, inputs: Mapping[str, np.ndarray], batch_size: int = 16) -> dict[str, np.ndarray]:
+        """Outputs for all rows; inputs that the network does not take are left out."""
+        names = [spec.name for spec in self.inputs]
+        count = len(inputs[IDS])
+        table = self._constants()
+        parts = [
+            self._run(table, {name: tf.constant(inputs[name][start : start + batch_size]) for name in names})
+            for start in range(0, count, batch_size)
+        ]
+        return {name: np.concatenate([part[name].numpy() for part in parts]) for name in parts[0]}
+
+    def _constants(self) -> dict[str, tf.Tensor]:
+        return {name: tf.constant(value) for name, value in self.network.tensors.items()}
+
+    def _run(self, table: Mapping[str, tf.Tensor], inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        network = self.network
+        found = forward.run(
+            network.config, network.head, table, form=network.form, mask_value=self.mask_value, **inputs
+        )
+        return found.outputs

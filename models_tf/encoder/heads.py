@@ -1,0 +1,34 @@
+"""`Head`: what stands on top of an encoder, and what it answers."""
+
+from dataclasses import dataclass
+
+BASE, CLASSIFICATION, TOKENS, QUESTIONS = "base", "classification", "token-classification", "question-answering"
+HEADS = (BASE, CLASSIFICATION, TOKENS, QUESTIONS)
+QUESTION_OUTPUTS = 2  # start and end
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """`num_labels` is 0 for the base model and 2 (start, end) for questions; one label is a regression."""
+
+    kind: str
+    num_labels: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in HEADS:
+            raise ValueError(f"`kind` must be one of {', '.join(HEADS)}. Received: {self.kind!r}.")
+        low, high = {BASE: (0, 0), QUESTIONS: (QUESTION_OUTPUTS, QUESTION_OUTPUTS)}.get(self.kind, (1, 1 << 16))
+        if not low <= self.num_labels <= high:
+            raise ValueError(
+                f"`num_labels` of a {self.kind} head must be {low} to {high}. Received: {self.num_labels}."
+            )
+
+    @property
+    def reads_pooled(self) -> bool:
+        """Whether the head needs the first token only."""
+        return self.kind == CLASSIFICATION
+
+    @property
+    def has_pooler(self) -> bool:
+        """Heads on every token leave the pooler out, as in PyTorch."""
+        return self.kind in (BASE, CLASSIFICATION)

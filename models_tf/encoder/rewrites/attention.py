@@ -1,0 +1,42 @@
+"""Exact simplifications of attention: the factor of the scores, the key's bias and the value's bias go elsewhere."""
+
+import math
+
+from models_tf.encoder.network import Network
+from models_tf.encoder.rewrites.draft import Draft
+
+
+def scale_query(network: Network) -> Network:
+    """Requires: nothing. Ensures: the query's weights hold the factor 1 / sqrt(head size), `form.scaled_query` says so."""
+    if network.form.scaled_query:
+        return network
+    draft, factor = Draft(network), 1 / math.sqrt(network.config.head_size)
+    for layer in range(network.config.num_layers):
+        for name in (f"layers.{layer}.query.kernel", f"layers.{layer}.query.bias"):
+            if name in draft:
+                draft[name] = draft[name] * factor
+    return draft.result(scaled_query=True)
+
+
+def drop_key_bias(network: Network) -> Network:
+    """Requires: nothing. Ensures: no key has a bias.
+
+    It adds query * bias to the scores of a query, the same number for every key, and a softmax does not see that.
+    """
+    biases = [f"layers.{layer}.key.bias" for layer in range(network.config.num_layers)]
+    found = [name for name in biases if name in network.tensors]
+    return network.change({}, remove=found) if found else network
+
+
+def move_value_bias(network: Network) -> Network:
+    """Requires: values are not in a fused matrix. Ensures: no value has a bias.
+
+    The weights of a query add up to 1, so the bias comes out of attention as it went in; the next dense layer takes it.
+    """
+    draft = Draft(network)
+    for layer in range(network.config.num_layers):
+        bias = draft.pop(f"layers.{layer}.value.bias")
+        if bias is not None:
+            output = f"layers.{layer}.attention_output"
+            draft.add_bias(output, bias @ draft[f"{output}.kernel"])
+    return draft.result()

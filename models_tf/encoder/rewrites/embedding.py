@@ -1,0 +1,47 @@
+"""Exact rewrites of the embedding: trigrams as a convolution, a shorter position table, a constant segment."""
+
+import numpy as np
+
+from models_tf.encoder.network import Network
+from models_tf.encoder.rewrites.draft import Draft
+
+_CONVOLUTION = "embedding_convolution.kernel"
+
+
+def trigram_convolution(network: Network) -> Network:
+    """Requires: nothing; without trigrams the network comes back as it is.
+
+    Ensures: `embedding_convolution.kernel` [1, 3, embedding, hidden] in place of the projection, whose bias is in the
+    positions. A trigram holds the next, the current and the previous word, a kernel goes from left to right.
+    """
+    if not network.config.trigram or _CONVOLUTION in network.tensors:
+        return network
+    draft = Draft(network)
+    kernel, bias = draft.pop("embedding_projection.kernel"), draft.pop("embedding_projection.bias")
+    if kernel is None:
+        raise ValueError("Trigrams must have a projection to become a convolution. Received: none.")
+    later, current, earlier = np.split(kernel, 3)
+    draft[_CONVOLUTION] = np.stack((earlier, current, later))[None]
+    if bias is not None:
+        draft["position_embedding"] = draft["position_embedding"] + bias
+    return draft.result()
+
+
+def cut_positions(network: Network, max_seq_len: int) -> Network:
+    """Requires: a position for every token. Ensures: exactly `max_seq_len` positions."""
+    table = network.tensors["position_embedding"]
+    if not 1 <= max_seq_len <= len(table):
+        raise ValueError(f"The sequence length must be 1 to {len(table)}, the positions. Received: {max_seq_len}.")
+    return network if len(table) == max_seq_len else network.change({"position_embedding": table[:max_seq_len]})
+
+
+def bake_segment(network: Network, segment: int = 0) -> Network:
+    """Requires: all tokens are of this segment, always. Ensures: no segment table and no input for it."""
+    if not network.takes_segments:
+        return network
+    draft = Draft(network)
+    table = draft.pop("segment_embedding")
+    if table is None or not 0 <= segment < len(table):
+        raise ValueError(f"The segment must be a row of the segment table. Received: {segment}.")
+    draft["position_embedding"] = draft["position_embedding"] + table[segment]
+    return draft.result()

@@ -1,0 +1,51 @@
+"""Exact rewrites of what is computed for whom: parts that nobody reads, the last layer, one matrix for several readers."""
+
+import numpy as np
+
+from models_tf.encoder.network import Network
+from models_tf.encoder.rewrites.draft import Draft
+
+
+def drop_unread(network: Network) -> Network:
+    """Requires: nothing. Ensures: only tensors that the variant and the head read.
+
+    A config may name a shared bottleneck and have attention read the other one; a checkpoint then holds both.
+    """
+    gone = []
+    if network.config.use_bottleneck_attention:
+        gone += [name for name in network.tensors if ".bottleneck_shared" in name]
+    if not network.head.has_pooler:
+        gone += [name for name in network.tensors if name.startswith("pooler.")]
+    return network.change({}, remove=gone) if gone else network
+
+
+def first_token_only(network: Network) -> Network:
+    """Requires: nothing; a head that reads more than the first token gets its network back as it is.
+
+    Ensures: the last layer's queries, FFNs and bottlenecks are computed for the first token alone.
+    """
+    if network.form.first_token_only or not network.head.reads_pooled:
+        return network
+    return network.change({}, first_token_only=True)
+
+
+def fuse_input(network: Network) -> Network:
+    """Requires: nothing. Ensures: all parts of a layer that read its input are columns of one matrix, `fused_input`.
+
+    Where the last layer answers for the first token alone, parts that are asked for that token only stay apart.
+    """
+    config, draft = network.config, Draft(network)
+    for layer in range(config.num_layers):
+        name = f"layers.{layer}"
+        parts = [part for part in config.input_readers if f"{name}.{part}.kernel" in draft]
+        if network.form.first_token_only and layer == config.num_layers - 1:
+            # Attention that reads the bottleneck needs it for all tokens; but then nothing else reads the input.
+            parts = [part for part in parts if part not in ("bottleneck_input", "query")]
+        if len(parts) < 2:
+            continue
+        kernels = [draft.pop(f"{name}.{part}.kernel") for part in parts]
+        size = config.bottleneck_size
+        biases = [draft.pop(f"{name}.{part}.bias", np.zeros(size)) for part in parts]
+        draft[f"{name}.fused_input.kernel"] = np.concatenate([k for k in kernels if k is not None], axis=1)
+        draft[f"{name}.fused_input.bias"] = np.concatenate([b for b in biases if b is not None])
+    return draft.result()

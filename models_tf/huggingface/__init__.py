@@ -1,0 +1,1 @@
+"""Checkpoint folders of Hugging Face: config.json, weights by PyTorch's names, tokenizer files. No code is executed."""

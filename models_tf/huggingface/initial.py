@@ -1,0 +1,28 @@
+"""Weights before any training: a truncated normal, as BERT starts; norms are 1 and 0, biases 0."""
+
+import zlib
+from collections.abc import Mapping
+
+import numpy as np
+
+LIMIT = 2.0  # in standard deviations; what is beyond is drawn again
+
+
+def initial_tensors(shapes: Mapping[str, tuple[int, ...]], deviation: float, seed: int) -> dict[str, np.ndarray]:
+    """Each tensor depends on its name and the seed alone: another head leaves the encoder as it is."""
+    return {name: _initial(name, shape, deviation, seed) for name, shape in shapes.items()}
+
+
+def _initial(name: str, shape: tuple[int, ...], deviation: float, seed: int) -> np.ndarray:
+    if name.endswith(".gamma"):
+        return np.ones(shape, np.float32)
+    if name.endswith((".beta", ".bias")):
+        return np.zeros(shape, np.float32)
+    random = np.random.default_rng((seed, zlib.crc32(name.encode())))
+    values = random.standard_normal(int(np.prod(shape)), np.float32)
+    beyond = np.flatnonzero(np.abs(values) > LIMIT)
+    while beyond.size:
+        values[beyond] = random.standard_normal(beyond.size, np.float32)
+        beyond = beyond[np.abs(values[beyond]) > LIMIT]
+    values *= np.float32(deviation)
+    return values.reshape(shape)

@@ -1,0 +1,102 @@
+"""One pytorch_model.bin, read by PyTorch with `weights_only=True`: tensors and nothing else, no code is executed.
+
+PyTorch is an optional extra. A zip file is mapped into memory, so values are read when they are asked for.
+"""
+
+import re
+import struct
+import warnings
+from pathlib import Path
+from pickle import UnpicklingError  # the name of an error: nothing is unpickled here
+from typing import Any
+
+import numpy as np
+
+from models_tf.errors import InputError
+
+# Before it, a file could execute code in spite of `weights_only` (CVE-2025-32434).
+MIN_TORCH = (2, 6)
+# All that PyTorch's reader was seen to raise for files that are no weights.
+_REFUSALS = (
+    UnpicklingError,
+    RuntimeError,
+    ValueError,
+    EOFError,
+    LookupError,
+    AttributeError,
+    TypeError,
+    AssertionError,
+    ArithmeticError,
+    ImportError,
+    struct.error,
+)
+
+
+class TorchFile:
+    """Names and shapes at once, values on request."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        torch = _torch(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about old formats and other versions of pickle: it loads or it does not
+            try:
+                tensors = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
+            except _REFUSALS as error:
+                raise InputError(_refusal(path, error)) from error
+        if not isinstance(tensors, dict) or not all(isinstance(name, str) for name in tensors):
+            raise InputError(f"{path} must hold tensors by name. Received: {type(tensors).__name__}.")
+        for name, value in tensors.items():
+            if not isinstance(value, torch.Tensor):
+                raise InputError(f"{path} must hold tensors by name. Received: {name} of {type(value).__name__}.")
+        self._tensors = tensors
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._tensors)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return tuple(self._tensors[name].shape)
+
+    def read(self, name: str) -> np.ndarray:
+        import torch
+
+        value = self._tensors[name].detach()
+        if not value.is_floating_point() or value.layout != torch.strided or value.is_meta:
+            raise InputError(
+                f"{self.path}: tensor {name} must be a dense tensor of floats. Received: {value.dtype}, {value.layout}."
+            )
+        return np.array(value.to(torch.float32).numpy())  # a copy: the file's memory is not ours to change
+
+
+def _torch(path: Path) -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise InputError(
+            f'{path} is a file of PyTorch, which is not installed: pip install "export-mobile[torch]", '
+            "or save the model as model.safetensors."
+        ) from error
+    version = tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2])
+    if version < MIN_TORCH:
+        raise InputError(
+            f"{path} needs PyTorch {'.'.join(map(str, MIN_TORCH))} or newer: older ones may execute what is in it. "
+            f'Received: {torch.__version__}. pip install "export-mobile[torch]".'
+        )
+    return torch
+
+
+def _is_zip(path: Path) -> bool:
+    """Whether PyTorch takes it for one: older files are not, and cannot be mapped."""
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
+def _refusal(path: Path, error: Exception) -> str:
+    """One line. PyTorch's own text goes on to say how to load the file all the same, which nobody should."""
+    text = " ".join(str(error).split())
+    wanted = re.search(r"(?:GLOBAL|class) ([\w.]+)", text) if isinstance(error, UnpicklingError) else None
+    if wanted:
+        return f"{path} must hold tensors and nothing else. Received: {wanted[1]}, which is not executed here."
+    reason = "not readable" if isinstance(error, UnpicklingError) else text[:160].rstrip(".")
+    return f"{path} is damaged or not a file of PyTorch weights: {type(error).__name__}: {reason}."

@@ -1,0 +1,1 @@
+"""MobileBERT and IB-BERT, its teacher: how Hugging Face writes them. The network is `models_tf/encoder`."""

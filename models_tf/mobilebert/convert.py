@@ -1,0 +1,92 @@
+"""PyTorch's tensors of MobileBERT: the rename table. Masked-word and next-sentence heads are left out."""
+
+from collections.abc import Mapping
+
+from models_tf.encoder.config import EncoderConfig
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
+from models_tf.huggingface.family import Family
+from models_tf.huggingface.port import PortLine, dense, norm, table
+from models_tf.mobilebert.config import MODEL_TYPE, PRESETS, from_document, to_document
+
+PREFIX = "mobilebert."
+ARCHITECTURES = {
+    "MobileBertModel": BASE,
+    "MobileBertForPreTraining": BASE,
+    "MobileBertForMaskedLM": BASE,
+    "MobileBertForNextSentencePrediction": BASE,
+    "MobileBertForSequenceClassification": CLASSIFICATION,
+    "MobileBertForTokenClassification": TOKENS,
+    "MobileBertForQuestionAnswering": QUESTIONS,
+}
+# Ours -> PyTorch's, within a layer.
+LAYER_DENSE = {
+    "bottleneck_input": "bottleneck.input.dense",
+    "bottleneck_shared": "bottleneck.attention.dense",
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "attention_output": "attention.output.dense",
+    "bottleneck_output": "output.bottleneck.dense",
+}
+LAYER_NORMS = {
+    "bottleneck_input_norm": "bottleneck.input.LayerNorm",
+    "bottleneck_shared_norm": "bottleneck.attention.LayerNorm",
+    "attention_norm": "attention.output.LayerNorm",
+    "bottleneck_output_norm": "output.bottleneck.LayerNorm",
+}
+
+
+def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
+    """Every tensor of every variant; the family keeps those that the config has."""
+    embeddings = f"{prefix}embeddings."
+    found = [
+        *table("word_embedding", f"{embeddings}word_embeddings"),
+        *dense("embedding_projection", f"{embeddings}embedding_transformation"),
+        *table("position_embedding", f"{embeddings}position_embeddings"),
+        *table("segment_embedding", f"{embeddings}token_type_embeddings"),
+        *norm("embedding_norm", f"{embeddings}LayerNorm"),
+    ]
+    for layer in range(config.num_layers):
+        ours, theirs = f"layers.{layer}.", f"{prefix}encoder.layer.{layer}."
+        for part, name in LAYER_DENSE.items():
+            found += dense(ours + part, theirs + name)
+        for part, name in LAYER_NORMS.items():
+            found += norm(ours + part, theirs + name)
+        for number in range(config.num_ffn):
+            # PyTorch counts all but the last one.
+            stage = theirs if number == config.num_ffn - 1 else f"{theirs}ffn.{number}."
+            found += dense(f"{ours}ffn.{number}.intermediate", f"{stage}intermediate.dense")
+            found += dense(f"{ours}ffn.{number}.output", f"{stage}output.dense")
+            found += norm(f"{ours}ffn.{number}.norm", f"{stage}output.LayerNorm")
+    return found + dense("pooler", f"{prefix}pooler.dense")
+
+
+def unread(config: EncoderConfig, prefix: str) -> frozenset[str]:
+    """Position numbers of old files, and layers that PyTorch has and does not use in some variants."""
+    names = {f"{prefix}embeddings.position_ids", *fillers(config, prefix)}
+    if config.use_bottleneck_attention:
+        for layer in range(config.num_layers):
+            shared = f"{prefix}encoder.layer.{layer}.bottleneck.attention"
+            names |= {f"{shared}.{part}.{kind}" for part in ("dense", "LayerNorm") for kind in ("weight", "bias")}
+    return frozenset(names)
+
+
+def fillers(config: EncoderConfig, prefix: str) -> Mapping[str, tuple[int, ...]]:
+    """Without trigrams, words as wide as the layers need no projection; PyTorch has one, and skips it."""
+    if config.projects_embedding:
+        return {}
+    name, size = f"{prefix}embeddings.embedding_transformation", config.hidden_size
+    return {f"{name}.weight": (size, size), f"{name}.bias": (size,)}
+
+
+FAMILY = Family(
+    name=MODEL_TYPE,
+    prefix=PREFIX,
+    architectures=ARCHITECTURES,
+    presets=PRESETS,
+    from_document=from_document,
+    to_document=to_document,
+    lines=lines,
+    unread=unread,
+    fillers=fillers,
+)
