@@ -4,22 +4,14 @@ All values are in percent (points). Pure functions on arrays.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from models_tf.score import Score
+
+__all__ = ["Score", "score"]
+
 _RESAMPLES = 200
-
-
-@dataclass(frozen=True, kw_only=True)
-class Score:
-    """One number with what is needed to judge it. `exact_match` only where a row has several labels."""
-
-    metric: str
-    value: float
-    n: int
-    standard_error: float
-    exact_match: float | None = None
 
 
 def score(logits: np.ndarray, targets: np.ndarray, *, seed: int = 0) -> Score:

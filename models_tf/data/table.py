@@ -1,7 +1,11 @@
-"""Labelled text from TSV, CSV or JSON lines, plain or .gz, a row at a time (memory stays flat)."""
+"""Labelled texts and pairs of texts from TSV, CSV or JSON lines, plain or .gz, a row at a time (memory stays flat).
+
+A TSV or CSV file without a header is read when its columns are given as numbers, from 1.
+"""
 
 import csv
 import gzip
+import itertools
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,8 +17,17 @@ from models_tf.json_text import parse_json
 
 TEXT_COLUMNS = ("text", "sentence", "utterance")
 LABEL_COLUMNS = ("label", "intent", "class", "category")
+# Two texts a row, as the usual sets of sentence pairs name them.
+PAIR_COLUMNS = (
+    ("text_a", "text_b"),
+    ("sentence1", "sentence2"),
+    ("question1", "question2"),
+    ("premise", "hypothesis"),
+    ("question", "sentence"),
+    ("#1 String", "#2 String"),
+)
 _DELIMITERS = {".tsv": "\t", ".csv": ","}
-_JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 # A field of 256 MB: far above any text, far below memory.
 csv.field_size_limit(1 << 28)
 
@@ -24,38 +37,63 @@ class Row:
     text: str
     label: str | tuple[str, ...]  # a tuple: a JSON list
     line: int  # 1 is the first line of the file
+    pair: str | None = None  # the second text
 
 
 def read_table(
-    path: Path, text_column: str | None = None, label_column: str | None = None, *, labelled: bool = True
+    path: Path,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    *,
+    labelled: bool = True,
+    pair_column: str | None = None,
+    guess_pairs: bool = False,
+    label_guesses: tuple[str, ...] = LABEL_COLUMNS,
 ) -> Iterator[Row]:
     """Rows of a file. Columns not named are guessed: text/sentence/utterance, label/intent/class/category.
 
-    With `labelled` false only the text is read, and the label is empty.
+    With `labelled` false only the text is read, and the label is empty. A second text is read from `pair_column`, or,
+    with `guess_pairs` and no `text_column`, from a couple of `PAIR_COLUMNS`.
     """
     path = Path(path)
     suffix = _suffix(path)
+    columns = _Columns(
+        text=text_column,
+        label=label_column,
+        pair=pair_column,
+        labelled=labelled,
+        guess_pairs=guess_pairs,
+        label_guesses=label_guesses,
+    )
+    if suffix in _DELIMITERS:
+        yield from _read_delimited(read_lines(path), path, _DELIMITERS[suffix], columns)
+    else:
+        yield from _read_json(read_lines(path), path, columns)
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Lines of a UTF-8 file, plain or .gz, with their ends."""
     if not path.is_file():
         received = "a folder" if path.is_dir() else "no such file"
         raise InputError(f"Data file must exist. Received: {path} ({received}).")
     try:
         with _open(path) as stream:
-            lines = _decoded_lines(stream, path)
-            columns = _Columns(text=text_column, label=label_column, labelled=labelled)
-            if suffix in _DELIMITERS:
-                yield from _read_delimited(lines, path, _DELIMITERS[suffix], columns)
-            else:
-                yield from _read_json(lines, path, columns)
+            yield from _decoded_lines(stream, path)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path} must be a whole gzip file. Received: {error}.") from error
 
 
-def _suffix(path: Path) -> str:
+def file_suffix(path: Path) -> str:
+    """The last suffix in small letters, .gz left out."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
-    suffix = suffixes[-1] if suffixes else ""
-    if suffix not in (*_DELIMITERS, *_JSON_SUFFIXES):
+    return suffixes[-1] if suffixes else ""
+
+
+def _suffix(path: Path) -> str:
+    suffix = file_suffix(path)
+    if suffix not in (*_DELIMITERS, *JSON_SUFFIXES):
         raise InputError(f"Data file must end in .tsv, .csv or .jsonl, or one of them and .gz. Received: {path}.")
     return suffix
 
@@ -82,24 +120,39 @@ def _read_delimited(lines: Iterator[str], path: Path, delimiter: str, columns: "
     if delimiter == "\t":  # TSV has no quoting: a quote is a quote
         records: Any = (line.rstrip("\r\n").split("\t") for line in lines)
         number = iter(range(1, 1 << 62))
-        numbered = ((next(number), record) for record in records)
+        numbered: Iterator[tuple[int, list[str]]] = ((next(number), record) for record in records)
     else:
         reader = csv.reader(lines, strict=True)
         numbered = ((reader.line_num, record) for record in reader)
     try:
-        _, header = next(numbered)
-        text_at, label_at = columns.find(header, path)
+        first = next(numbered)
+        header = first[1]
+        if columns.are_numbers(header):  # no header: the first line is a row
+            numbered = itertools.chain([first], numbered)
+            header = [str(i) for i in range(1, len(header) + 1)]
+        at = columns.find(header, path)
         for number_of_line, record in numbered:
             if not record or record == [""]:
                 continue
             if len(record) != len(header):
                 raise InputError(
-                    f"{path} row {number_of_line} must have {len(header)} columns, as the header. Received: {len(record)}."
+                    f"{path} row {number_of_line} must have {len(header)} columns, as the first row. "
+                    f"Received: {len(record)}."
                 )
-            label = "" if label_at is None else record[label_at].strip()
-            yield Row(record[text_at], label, number_of_line)
+            label = "" if at.label is None else record[at.label].strip()
+            pair = None if at.pair is None else record[at.pair]
+            yield Row(record[at.text], label, number_of_line, pair)
     except csv.Error as error:
         raise InputError(f"{path} must be CSV. Received: {error}.") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Places:
+    """Indices of the columns."""
+
+    text: int
+    label: int | None
+    pair: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,19 +161,46 @@ class _Columns:
 
     text: str | None
     label: str | None
+    pair: str | None
     labelled: bool
+    guess_pairs: bool
+    label_guesses: tuple[str, ...]
 
-    def find(self, names: list[str], path: Path) -> tuple[int, int | None]:
-        text = _column(names, self.text, TEXT_COLUMNS, "--text-column", path)
+    def are_numbers(self, header: list[str]) -> bool:
+        """Whether all columns asked for are numbers of columns and none is a name in the header."""
+        wanted = [name for name in (self.text, self.label if self.labelled else None, self.pair) if name is not None]
+        known = {name.strip() for name in header}
+        return bool(wanted) and all(name.isdecimal() and name not in known for name in wanted)
+
+    def find(self, names: list[str], path: Path) -> _Places:
+        text, pair = self._texts(names, path)
         if not self.labelled:
-            return text, None
-        label = _column(names, self.label, LABEL_COLUMNS, "--label-column", path)
-        if text == label:
+            return _Places(text=text, label=None, pair=pair)
+        label = _column(names, self.label, self.label_guesses, "--label-column", path)
+        if label in (text, pair):
             raise InputError(
                 f"{path} must have text and label in two columns: --text-column and --label-column differ. "
-                f"Received: {names[text].strip()!r} for both."
+                f"Received: {names[label].strip()!r} for both."
             )
-        return text, label
+        return _Places(text=text, label=label, pair=pair)
+
+    def _texts(self, names: list[str], path: Path) -> tuple[int, int | None]:
+        stripped = [name.strip() for name in names]
+        if self.guess_pairs and self.text is None and self.pair is None and "text" not in stripped:
+            for one, two in PAIR_COLUMNS:
+                if one in stripped and two in stripped:
+                    return stripped.index(one), stripped.index(two)
+        if self.pair is None:
+            return _column(names, self.text, TEXT_COLUMNS, "--text-column", path), None
+        pair = _column(names, self.pair, (), "--text-pair-column", path)
+        partners = tuple(one for one, two in PAIR_COLUMNS if two == self.pair)
+        text = _column(names, self.text, (*partners, *TEXT_COLUMNS), "--text-column", path)
+        if text == pair:
+            raise InputError(
+                f"{path} must have its two texts in two columns: --text-column and --text-pair-column differ. "
+                f"Received: {stripped[text]!r} for both."
+            )
+        return text, pair
 
 
 def _column(names: list[str], wanted: str | None, guesses: tuple[str, ...], flag: str, path: Path) -> int:
@@ -135,23 +215,29 @@ def _column(names: list[str], wanted: str | None, guesses: tuple[str, ...], flag
 
 
 def _read_json(lines: Iterator[str], path: Path, columns: _Columns) -> Iterator[Row]:
-    text_key: str | None = None
-    label_key: str | None = None
+    keys: tuple[str, str | None, str | None] | None = None
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        record = _json_object(line, path, number)
-        if text_key is None:
-            keys = list(record)
-            text_at, label_at = columns.find(keys, path)
-            text_key, label_key = keys[text_at], None if label_at is None else keys[label_at]
-        for key in (text_key, label_key):
+        record = json_object(line, path, number)
+        if keys is None:
+            names = list(record)
+            at = columns.find(names, path)
+            keys = (
+                names[at.text],
+                None if at.label is None else names[at.label],
+                None if at.pair is None else names[at.pair],
+            )
+        text_key, label_key, pair_key = keys
+        for key in keys:
             if key is not None and key not in record:
                 raise InputError(f"{path} row {number} must have {key!r}. Received: {', '.join(record)}.")
-        text, label = record[text_key], "" if label_key is None else record[label_key]
-        if not isinstance(text, str):
-            raise InputError(f"{path} row {number}: {text_key!r} must be text. Received: {type(text).__name__}.")
-        yield Row(text, _json_label(label, f"{path} row {number}: {label_key!r}"), number)
+        for key in (text_key, pair_key):
+            if key is not None and not isinstance(record[key], str):
+                raise InputError(f"{path} row {number}: {key!r} must be text. Received: {type(record[key]).__name__}.")
+        label = "" if label_key is None else record[label_key]
+        pair = None if pair_key is None else record[pair_key]
+        yield Row(record[text_key], _json_label(label, f"{path} row {number}: {label_key!r}"), number, pair)
 
 
 def _json_label(value: Any, where: str) -> str | tuple[str, ...]:
@@ -163,7 +249,7 @@ def _json_label(value: Any, where: str) -> str | tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
+def json_object(line: str, path: Path, number: int) -> dict[str, Any]:
     record = parse_json(line, f"{path} row {number} must be one JSON object.")
     if not isinstance(record, dict):
         raise InputError(f"{path} row {number} must be a JSON object. Received: {type(record).__name__}.")

@@ -19,8 +19,8 @@ from models_tf.prado.config import BRANCHES
 from models_tf.sgnn.config import SgnnConfig
 from models_tf.sgnn.model import Sgnn
 from models_tf.training import cli
+from models_tf.training.projection_learner import batch_seed
 from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
-from models_tf.training.trainer import batch_seed
 
 SIZES = {
     "sgnn": ["hidden_size=4", "hidden_layers=1"],

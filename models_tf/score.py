@@ -1,0 +1,19 @@
+"""`Score`: one measured number with what is needed to judge it. How it is computed is in `models_tf/tasks/`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """In percent (points); a correlation times 100.
+
+    `exact_match` only where a row has several labels or an answer has a text; `more` holds further metrics by name.
+    """
+
+    metric: str
+    value: float
+    n: int
+    standard_error: float
+    exact_match: float | None = None
+    more: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,80 @@
+"""What a token model is used for: how rows are read and scored. Naming the tasks imports nothing heavy."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models_tf.errors import InputError
+
+if TYPE_CHECKING:
+    from models_tf.tasks.rows import Columns, TaskRows
+    from models_tf.tokenization import Tokenizer
+
+CLASSIFICATION, REGRESSION = "classification", "regression"
+TOKEN_CLASSIFICATION, QUESTION_ANSWERING = "token-classification", "question-answering"
+TASKS = (CLASSIFICATION, REGRESSION, TOKEN_CLASSIFICATION, QUESTION_ANSWERING)
+
+
+def check_task(task: str) -> None:
+    if task not in TASKS:
+        raise InputError(f"A task with data must be one of {', '.join(TASKS)}. Received: {task!r}.")
+
+
+def read_rows(
+    task: str,
+    path: Path,
+    *,
+    tokenizer: "Tokenizer",
+    labels: Sequence[str] = (),
+    max_len: int,
+    columns: "Columns | None" = None,
+    labelled: bool = True,
+    doc_stride: int = 128,
+    max_query_len: int = 64,
+) -> "TaskRows":
+    """The rows of a file as inputs of a model with this head.
+
+    `labels` are the head's, in its order. With `labelled` false only texts are read (to calibrate with). `doc_stride`
+    and `max_query_len` are for the windows of question answering.
+    """
+    from models_tf.tasks import classification, question_answering, tagging
+    from models_tf.tasks.rows import Columns
+
+    check_task(task)
+    path = Path(path)
+    if task == QUESTION_ANSWERING:
+        return question_answering.read_questions(
+            path,
+            tokenizer=tokenizer,
+            max_len=max_len,
+            doc_stride=doc_stride,
+            max_query_len=max_query_len,
+            labelled=labelled,
+        )
+    readers = {
+        CLASSIFICATION: classification.read_classification,
+        REGRESSION: classification.read_regression,
+        TOKEN_CLASSIFICATION: tagging.read_tagging,
+    }
+    return readers[task](
+        path, tokenizer=tokenizer, labels=labels, max_len=max_len, columns=columns or Columns(), labelled=labelled
+    )
+
+
+def generated_rows(
+    task: str,
+    tokenizer: "Tokenizer | int",
+    *,
+    max_len: int,
+    count: int = 64,
+    seed: int = 0,
+    pairs: bool = False,
+    labels: Sequence[str] = (),
+) -> "TaskRows":
+    """Made-up rows without targets, for runs without data; instead of a tokenizer, the size of a vocabulary will do."""
+    from models_tf.tasks import generated
+
+    check_task(task)
+    return generated.generate(
+        task, tokenizer, max_len=max_len, count=count, seed=seed, pairs=pairs, labels=tuple(labels)
+    )

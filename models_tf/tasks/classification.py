@@ -1,0 +1,171 @@
+"""Classification and regression of sentences and of sentence pairs: rows from TSV, CSV or JSON lines, and their scores.
+
+Leaves out several labels a row.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from models_tf.data import Row, labels_of, read_table
+from models_tf.data.table import LABEL_COLUMNS
+from models_tf.errors import InputError
+from models_tf.score import Score
+from models_tf.spec import LOGITS
+from models_tf.tasks import metrics
+from models_tf.tasks.rows import Columns, TaskRows, clean, cut_rows, number_labels
+from models_tf.tokenization import Tokenizer
+
+CLASS_COLUMNS = (*LABEL_COLUMNS, "gold_label", "Quality")
+SCORE_COLUMNS = ("score", "label", "similarity")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassificationRows(TaskRows):
+    """Target: the number of the label, int32 [rows]."""
+
+    task: ClassVar[str] = "classification"
+
+    def score(self, outputs: Mapping[str, np.ndarray], *, seed: int = 0) -> Score:  # noqa: ARG002 - the error is exact
+        """Accuracy; more: Matthews, and F1 (two labels: of the last one; else the mean over labels, `macro_f1`)."""
+        self._check_outputs(outputs, LOGITS)
+        targets = self._need_targets()[LOGITS]
+        logits = outputs[LOGITS]
+        # NaN is never right, although argmax would name it
+        predicted = np.where(np.isfinite(logits).all(axis=1), logits.argmax(axis=1), -1)
+        share = float((predicted == targets).mean())
+        table = metrics.confusion(predicted, targets, max(len(self.labels), logits.shape[1]))
+        binary = len(table) == 2
+        f1 = {"f1": metrics.label_f1(table, 1)} if binary else {"macro_f1": metrics.macro_f1(table)}
+        return Score(
+            metric="accuracy",
+            value=100 * share,
+            n=len(targets),
+            standard_error=metrics.accuracy_error(share, len(targets)),
+            more={**f1, "matthews": metrics.matthews(table)},
+        )
+
+    def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Logits [rows, labels]."""
+        self._check_outputs(outputs, LOGITS)
+        return outputs[LOGITS]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegressionRows(TaskRows):
+    """Target: the score, float32 [rows]. The model's one logit is its score."""
+
+    task: ClassVar[str] = "regression"
+
+    def score(self, outputs: Mapping[str, np.ndarray], *, seed: int = 0) -> Score:
+        """Pearson's correlation; more: Spearman's. The standard error comes from resampled rows."""
+        self._check_outputs(outputs, LOGITS)
+        targets = self._need_targets()[LOGITS]
+        predicted = outputs[LOGITS].reshape(len(targets), -1)[:, 0]
+        return Score(
+            metric="pearson",
+            value=metrics.pearson(predicted, targets),
+            n=len(targets),
+            standard_error=metrics.resampled_error(
+                lambda rows: metrics.pearson(predicted[rows], targets[rows]), len(targets), seed
+            ),
+            more={"spearman": metrics.spearman(predicted, targets)},
+        )
+
+    def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Scores [rows, 1]."""
+        self._check_outputs(outputs, LOGITS)
+        return outputs[LOGITS].reshape(len(self), 1)
+
+
+def read_classification(
+    path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, columns: Columns, labelled: bool
+) -> ClassificationRows:
+    rows = _read(path, columns, CLASS_COLUMNS, labelled)
+    targets = None
+    notes: tuple[str, ...] = ()
+    if labelled:
+        found = [(labels_of(row, path, None)[0], row.line) for row in rows]
+        numbers, notes = number_labels(found, labels, path)
+        if len(set(numbers)) < 2 and len(labels) > 1:
+            raise InputError(
+                f"{path} must have at least 2 different labels to measure accuracy. Received: {found[0][0]!r} only."
+            )
+        targets = {LOGITS: np.array(numbers, np.int32)}
+    inputs, keys, pairs = _encode(rows, tokenizer, max_len)
+    return ClassificationRows(
+        inputs=inputs,
+        keys=keys,
+        source=str(path),
+        labels=tuple(labels),
+        targets=targets,
+        pairs=pairs,
+        notes=(*notes, *cut_rows(inputs, path)),
+    )
+
+
+def read_regression(
+    path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, columns: Columns, labelled: bool
+) -> RegressionRows:
+    rows = _read(path, columns, SCORE_COLUMNS, labelled)
+    targets = {LOGITS: np.array([_number(row, path) for row in rows], np.float32)} if labelled else None
+    inputs, keys, pairs = _encode(rows, tokenizer, max_len)
+    return RegressionRows(
+        inputs=inputs,
+        keys=keys,
+        source=str(path),
+        labels=tuple(labels),
+        targets=targets,
+        pairs=pairs,
+        notes=cut_rows(inputs, path),
+    )
+
+
+def _read(path: Path, columns: Columns, label_guesses: tuple[str, ...], labelled: bool) -> list[Row]:
+    rows = list(
+        read_table(
+            path,
+            columns.text,
+            columns.label,
+            labelled=labelled,
+            pair_column=columns.pair,
+            guess_pairs=True,
+            label_guesses=label_guesses,
+        )
+    )
+    if not rows:
+        raise InputError(f"{path} must have rows under its header. Received: none.")
+    for row in rows:
+        if labelled and _is_empty(row):
+            raise InputError(f"{path} row {row.line} must have text. Received: an empty field. Leave the row out.")
+    kept = [row for row in rows if not _is_empty(row)]
+    if not kept:
+        raise InputError(f"{path} must have texts. Received: only empty ones.")
+    return kept
+
+
+def _is_empty(row: Row) -> bool:
+    return not row.text.strip() or (row.pair is not None and not row.pair.strip())
+
+
+def _encode(rows: list[Row], tokenizer: Tokenizer, max_len: int) -> tuple[dict[str, np.ndarray], list[str], bool]:
+    texts = [clean(row.text) for row in rows]
+    if rows[0].pair is None:
+        return tokenizer.encode(texts, max_len=max_len), texts, False
+    pairs = [clean(row.pair or "") for row in rows]
+    keys = [f"{text}\t{pair}" for text, pair in zip(texts, pairs, strict=True)]
+    return tokenizer.encode(texts, pairs, max_len=max_len), keys, True
+
+
+def _number(row: Row, path: Path) -> float:
+    try:
+        value = float(row.label) if isinstance(row.label, str) else math.nan
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{path} row {row.line} must have a number as its score. Received: {row.label!r}.")
+    return value

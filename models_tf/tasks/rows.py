@@ -1,0 +1,139 @@
+"""`TaskRows`: the rows of one task as model inputs, with what is needed to score a model's outputs on them."""
+
+import abc
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from models_tf.errors import InputError
+from models_tf.score import Score
+from models_tf.spec import IDS, MASK, SEGMENTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Which columns to read; None is guessed from the header."""
+
+    text: str | None = None
+    pair: str | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskRows(abc.ABC):
+    """Inputs int32 [rows, length] by name; `keys` are the texts that decide a split (rows that share one stay together).
+
+    `targets` are what a loss needs, by the name of the output, or None where nothing is known. `notes` are for the
+    report.
+    """
+
+    task: ClassVar[str]
+    inputs: dict[str, np.ndarray]
+    keys: list[str]
+    source: str
+    labels: tuple[str, ...] = ()
+    targets: dict[str, np.ndarray] | None = None
+    pairs: bool = False
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        shapes = {self.inputs[name].shape for name in (IDS, MASK, SEGMENTS)}
+        if len(shapes) != 1 or len(self.inputs[IDS]) != len(self.keys):
+            raise ValueError(f"Inputs and keys must have the same rows. Received: {shapes}, {len(self.keys)} keys.")
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether a score can be asked for."""
+        return self.targets is not None
+
+    @property
+    def max_len(self) -> int:
+        return int(self.inputs[IDS].shape[1])
+
+    def take(self, indices: Sequence[int] | np.ndarray) -> "TaskRows":
+        """The rows of these numbers, in this order."""
+        picked = np.asarray(indices, np.int64)
+        targets = None if self.targets is None else {name: values[picked] for name, values in self.targets.items()}
+        changed: dict[str, Any] = {
+            "inputs": {name: values[picked] for name, values in self.inputs.items()},
+            "keys": [self.keys[i] for i in picked],
+            "targets": targets,
+        }
+        return dataclasses.replace(self, **changed, **self._taken(picked))
+
+    def _taken(self, picked: np.ndarray) -> dict[str, Any]:  # noqa: ARG002 - for tasks with fields of their own
+        return {}
+
+    @abc.abstractmethod
+    def score(self, outputs: Mapping[str, np.ndarray], *, seed: int = 0) -> Score:
+        """How good a model's outputs on these rows are. Needs labelled rows."""
+
+    @abc.abstractmethod
+    def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The logits that decide, [decisions, choices]: what two files of one model must agree on."""
+
+    def _check_outputs(self, outputs: Mapping[str, np.ndarray], *names: str) -> None:
+        for name in names:
+            if name not in outputs or len(outputs[name]) != len(self):
+                received = f"{len(outputs[name])} rows" if name in outputs else f"only {', '.join(outputs)}"
+                raise ValueError(f"Outputs must have {name!r} with {len(self)} rows. Received: {received}.")
+
+    def _need_targets(self) -> dict[str, np.ndarray]:
+        if self.targets is None or not len(self):
+            raise ValueError("A score needs labelled rows, at least 1. Received: none.")
+        return self.targets
+
+
+def shorten(names: Sequence[str], limit: int = 10) -> str:
+    """Names for a message."""
+    shown = ", ".join(names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def number_labels(
+    found: Sequence[tuple[str, int]], labels: Sequence[str], path: object
+) -> tuple[list[int], tuple[str, ...]]:
+    """Numbers of the labels (name, row of the file), and a note when they were matched by number.
+
+    A name that the head lacks is an error, unless the file holds nothing but numbers in range and the head nothing but
+    other names.
+    """
+    numbers = {label: i for i, label in enumerate(labels)}
+    names = {name for name, _ in found}
+    if not names <= set(labels) and _are_numbers(names, labels):
+        note = f"{path} has numbers for labels: taken as the model's {shorten([f'{i} {n}' for i, n in enumerate(labels)])}."
+        return [int(name) for name, _ in found], (note,)
+    for name, line in found:
+        if name not in numbers:
+            raise InputError(
+                f"{path} row {line}: the model has no label {name!r}. It has {shorten(labels)}. "
+                f"Give data with these labels, or with their numbers, 0 to {len(labels) - 1}, in all rows."
+            )
+    return [numbers[name] for name, _ in found], ()
+
+
+def _are_numbers(names: set[str], labels: Sequence[str]) -> bool:
+    in_range = all(name.isascii() and name.isdecimal() and int(name) < len(labels) for name in names)
+    return in_range and not any(label.strip().lstrip("+-").isdecimal() for label in labels)
+
+
+def cut_rows(inputs: Mapping[str, np.ndarray], path: object) -> tuple[str, ...]:
+    """A note where rows fill the sequence length, for what was longer is lost."""
+    rows, length = inputs[MASK].shape
+    full = int(inputs[MASK].all(axis=1).sum())
+    return (
+        (f"{path}: {full} of {rows} rows fill the sequence length of {length}; what was longer is cut.",)
+        if full
+        else ()
+    )
+
+
+def clean(text: str) -> str:
+    """Text that can be hashed and tokenized: JSON can hold half of a surrogate pair."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,134 @@
+"""Token classification: one tag a word, decided by the logits at the word's first piece.
+
+A word without a piece (beyond the maximum length, or made of characters that the tokenizer drops) gets no answer: it
+counts as wrong in the accuracy and as O in the entities, so that an entity there is missed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from models_tf.data import read_tagged
+from models_tf.errors import InputError
+from models_tf.score import Score
+from models_tf.spec import IDS, LOGITS
+from models_tf.tasks import metrics
+from models_tf.tasks.rows import Columns, TaskRows, clean, number_labels
+from models_tf.tokenization import Tokenizer
+
+# No loss at this position: special tokens, further pieces of a word, padding.
+NO_LOSS = -100
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggingRows(TaskRows):
+    """Target: the number of the tag at each word's first piece, `NO_LOSS` elsewhere, int32 [rows, length]."""
+
+    task: ClassVar[str] = "token-classification"
+    first: np.ndarray  # int32 [rows, words]: position of a word's first piece, or -1
+    words: np.ndarray  # int32 [rows]: how many words a row has
+    tags: np.ndarray | None = None  # int32 [rows, words], -1 beyond the row's words
+
+    def _taken(self, picked: np.ndarray) -> dict[str, Any]:
+        tags = None if self.tags is None else self.tags[picked]
+        return {"first": self.first[picked], "words": self.words[picked], "tags": tags}
+
+    def score(self, outputs: Mapping[str, np.ndarray], *, seed: int = 0) -> Score:
+        """Entity F1 where the labels are O, B-x and I-x, else the accuracy of words; the other one is in `more`.
+
+        The unit of both standard errors is the sentence: rows are resampled.
+        """
+        self._check_outputs(outputs, LOGITS)
+        self._need_targets()
+        tags = self.tags
+        if tags is None:
+            raise ValueError("A score needs tagged rows. Received: words only.")
+        predicted = self._predicted(outputs[LOGITS])
+        right = ((predicted == tags) & (tags >= 0)).sum(axis=1)  # [rows]
+        accuracy = 100 * float(right.sum() / self.words.sum())
+        if not metrics.are_entity_labels(self.labels):
+            error = metrics.resampled_error(
+                lambda rows: 100 * float(right[rows].sum() / self.words[rows].sum()), len(self), seed
+            )
+            return Score(metric="accuracy", value=accuracy, n=len(self), standard_error=error)
+        counts = np.array([self._entities(predicted[i], tags[i], self.words[i]) for i in range(len(self))])  # [rows, 3]
+        hits, found, wanted = counts.T
+        return Score(
+            metric="entity_f1",
+            value=metrics.f1_of_counts(hits, found, wanted),
+            n=len(self),
+            standard_error=metrics.resampled_error(
+                lambda rows: metrics.f1_of_counts(hits[rows], found[rows], wanted[rows]), len(self), seed
+            ),
+            more={
+                "accuracy": accuracy,
+                "precision": 100 * float(hits.sum() / max(found.sum(), 1)),
+                "recall": 100 * float(hits.sum() / max(wanted.sum(), 1)),
+            },
+        )
+
+    def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Logits at the first piece of each word, [words of all rows, labels]."""
+        self._check_outputs(outputs, LOGITS)
+        rows, words = np.nonzero(self.first >= 0)
+        return outputs[LOGITS][rows, self.first[rows, words]]
+
+    def _predicted(self, logits: np.ndarray) -> np.ndarray:
+        """Tag numbers [rows, words]; -2, which no tag has, where there is no answer."""
+        chosen = np.where(np.isfinite(logits).all(axis=2), logits.argmax(axis=2), -2)  # [rows, length]
+        at_words = np.take_along_axis(chosen, np.maximum(self.first, 0), axis=1)
+        return np.where(self.first >= 0, at_words, -2)
+
+    def _entities(self, predicted: np.ndarray, tags: np.ndarray, words: int) -> tuple[int, int, int]:
+        """Right, found and wanted ones of a row."""
+        found = metrics.entities([self.labels[tag] if tag >= 0 else "O" for tag in predicted[:words]])
+        wanted = metrics.entities([self.labels[tag] for tag in tags[:words]])
+        return len(found & wanted), len(found), len(wanted)
+
+
+def read_tagging(
+    path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, columns: Columns, labelled: bool
+) -> TaggingRows:
+    rows = list(read_tagged(path, columns.text, columns.label, labelled=labelled))
+    if not rows:
+        raise InputError(f"{path} must have sentences. Received: none.")
+    sentences = [[clean(word) for word in row.words] for row in rows]
+    encoded = tokenizer.encode_words(sentences, max_len=max_len)
+    counts = np.array([len(words) for words in sentences], np.int32)
+    tags, targets = None, None
+    notes: tuple[str, ...] = ()
+    if labelled:
+        found = [tagged for row in rows for tagged in zip(row.tags, row.lines, strict=True)]
+        numbers, notes = number_labels(found, labels, path)
+        tags = np.full(encoded.first.shape, -1, np.int32)
+        tags[np.arange(tags.shape[1]) < counts[:, None]] = numbers
+        targets = {LOGITS: _targets(encoded.first, tags, encoded.inputs[IDS].shape)}
+    return TaggingRows(
+        inputs=encoded.inputs,
+        keys=[" ".join(words) for words in sentences],
+        source=str(path),
+        labels=tuple(labels),
+        targets=targets,
+        notes=(*notes, *_cut(encoded.first, counts, path)),
+        first=encoded.first,
+        words=counts,
+        tags=tags,
+    )
+
+
+def _targets(first: np.ndarray, tags: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    targets = np.full(shape, NO_LOSS, np.int32)
+    rows, words = np.nonzero(first >= 0)
+    targets[rows, first[rows, words]] = tags[rows, words]
+    return targets
+
+
+def _cut(first: np.ndarray, counts: np.ndarray, path: Path) -> tuple[str, ...]:
+    missing = int(counts.sum() - (first >= 0).sum())
+    if not missing:
+        return ()
+    note = f"{path}: {missing} of {counts.sum()} words have no token (too far right, or dropped characters): wrong."
+    return (note,)

@@ -1,0 +1,105 @@
+"""A token model as a subject: task, length, tokenizer and which inputs its graph has; all without TensorFlow."""
+
+import pytest
+
+from exporters.request import ExportRequest
+from exporters.token_subject import TokenSubject
+from models_tf.errors import InputError
+from tiny_checkpoints import DOCUMENTS, LENGTH, write_checkpoint
+
+
+@pytest.fixture(autouse=True)
+def small_preset(monkeypatch):
+    from models_tf.mobilebert import config
+
+    monkeypatch.setitem(config.PRESETS, "opt", {**DOCUMENTS["mobilebert"], "max_position_embeddings": 512})
+
+
+@pytest.mark.parametrize(
+    ("task", "head", "labels"),
+    [
+        (None, "classification", 2),
+        ("classification", "classification", 2),
+        ("regression", "classification", 1),
+        ("token-classification", "token-classification", 3),
+        ("question-answering", "question-answering", 2),
+        ("base", "base", 0),
+    ],
+)
+def test_random_weights_have_the_head_of_the_task(task, head, labels):
+    subject = TokenSubject.load(ExportRequest(model="mobilebert", random_init=True, task=task))
+    assert (subject.origin.head.kind, subject.origin.head.num_labels) == (head, labels)
+    assert subject.task == (task or "classification")
+    assert not subject.origin.trained
+    assert subject.tokenizer is None
+
+
+def test_without_a_preset_random_weights_are_of_the_family_own_sizes(monkeypatch):
+    from models_tf.bert import config
+
+    monkeypatch.setitem(config.PRESETS, "base", DOCUMENTS["bert"])
+    origin = TokenSubject.load(ExportRequest(model="bert", random_init=True)).origin
+    assert (origin.model_name, origin.config.hidden_size) == ("bert", DOCUMENTS["bert"]["hidden_size"])
+
+
+def test_the_length_is_128_or_all_positions_when_they_are_fewer(tmp_path):
+    assert TokenSubject.load(ExportRequest(model="mobilebert", random_init=True)).max_seq_len == 128
+    folder = write_checkpoint(tmp_path / "mine")
+    assert TokenSubject.load(ExportRequest(checkpoint=folder)).max_seq_len == LENGTH
+    assert TokenSubject.load(ExportRequest(checkpoint=folder, max_seq_len=7)).max_seq_len == 7
+    with pytest.raises(InputError, match=rf"5 to {LENGTH}, the model's positions. Received: {LENGTH + 1}"):
+        TokenSubject.load(ExportRequest(checkpoint=folder, max_seq_len=LENGTH + 1))
+
+
+@pytest.mark.parametrize("task", ["classification", "regression", "token-classification", "question-answering"])
+def test_the_task_is_that_of_the_head_when_none_is_given(tmp_path, task):
+    folder = write_checkpoint(tmp_path / "mine", task=task)
+    assert TokenSubject.load(ExportRequest(checkpoint=folder)).task == task
+    assert TokenSubject.load(ExportRequest(checkpoint=folder, task="base")).task == "base"
+
+
+def test_a_task_that_the_labels_do_not_fit_is_refused(tmp_path):
+    folder = write_checkpoint(tmp_path / "mine", task="regression")
+    with pytest.raises(InputError, match=r"--task must be regression.*1 labels.*Received: classification"):
+        TokenSubject.load(ExportRequest(checkpoint=folder, task="classification"))
+
+
+@pytest.mark.parametrize(
+    ("task", "rows", "one"),
+    [
+        ("classification", "text\tlabel\n1 2\tyes\n3\tno\n", True),
+        ("classification", "sentence1\tsentence2\tlabel\n1 2\t3\tyes\n3\t4\tno\n", False),
+        ("classification", None, False),
+        ("token-classification", None, True),
+        ("question-answering", None, False),
+    ],
+)
+def test_the_segment_is_constant_only_where_task_or_data_say_so(tmp_path, task, rows, one):
+    request = {"checkpoint": write_checkpoint(tmp_path / "mine", task=task), "quantize": "float32"}
+    if rows:
+        (tmp_path / "rows.tsv").write_text(rows)
+        request["eval_data"] = tmp_path / "rows.tsv"
+    subject = TokenSubject.load(ExportRequest(**request))
+    assert subject._one_segment(subject.rows(calibrate=False)) is one
+
+
+def test_a_vocabulary_of_another_size_is_refused(tmp_path):
+    folder = write_checkpoint(tmp_path / "mine")
+    with (folder / "vocab.txt").open("a") as file:
+        file.write("more\n")
+    with pytest.raises(InputError, match=r"word embedding has rows, 60\. Received: 61"):
+        TokenSubject.load(ExportRequest(checkpoint=folder))
+
+
+def test_loading_needs_no_tensorflow(tmp_path):
+    import subprocess
+    import sys
+
+    folder = write_checkpoint(tmp_path / "mine")
+    code = (
+        "import sys; from exporters.request import ExportRequest; from exporters import subject;"
+        f"s = subject.load(ExportRequest(checkpoint={str(folder)!r}, quantize='float32')); s.rows(calibrate=False);"
+        "print([m for m in ('tensorflow', 'tf_keras', 'torch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
