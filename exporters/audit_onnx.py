@@ -9,13 +9,14 @@ import onnx
 
 from exporters.audit import Audit
 from models_tf.ops.projection.ort_loader import DOMAIN, MINIMUM_VERSION
+from quantize.onnx_regions import float_region
 from quantize.passes.prepend_projection_onnx import OP_TYPE as PROJECTION
 
 # Operators with weights.
 COMPUTE_OPS = ("Conv", "Gemm", "MatMul")
 BIAS_POSITION = 2
 # Operators that pass values on without computing: what is quantized on one side of them is so on the other.
-MOVES = ("Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
+MOVES = ("Flatten", "Identity", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze")
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
 INTEGER_OPS = ("ConvInteger", "MatMulInteger")
 # Both take (values, scale, zero point).
@@ -59,9 +60,17 @@ class _Graph:
             yield None
         for node in self.readers.get(name, ()):
             if node.op_type in MOVES:
-                yield from self.destinations(node.output[0])
+                for moved in node.output:
+                    yield from self.destinations(moved)
             else:
                 yield node
+
+    def tables(self) -> Iterator[np.ndarray]:
+        """Constants that are looked up: embeddings."""
+        for node in self.nodes:
+            values = self.constants.get(node.input[0]) if node.op_type == "Gather" else None
+            if values is not None and values.size >= MIN_WEIGHT_ELEMENTS:
+                yield values
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Constants other than scales and zero points."""
@@ -121,20 +130,27 @@ def _check_int8(graph: _Graph) -> Iterator[str]:
         yield "ReduceSum was quantized: use ReduceMean"
     if not any(counts[name] for name in COMPUTE_OPS):
         yield "no operator with weights"
+    kept = {id(graph.nodes[position]) for position in float_region(graph.nodes)}
     for node in graph.nodes:
         if node.op_type == "QuantizeLinear":
             yield from _check_quantize(graph, node)
         elif node.op_type == "DequantizeLinear":
             yield from _check_dequantize(graph, node)
-        elif node.op_type not in (*MOVES, PROJECTION):
-            yield from _check_operator(graph, node)
+        elif node.op_type not in (*MOVES, PROJECTION) and id(node) not in kept:
+            yield from _check_operator(graph, node, kept)
+    for table in graph.tables():
+        if table.dtype not in (np.int8, np.uint8):
+            yield f"a table of Gather is {table.dtype.name}, not 8 bits"
     integers = [name for name, kind in graph.inputs.items() if kind == onnx.TensorProto.INT8]
     for name in (*integers, *(node.output[0] for node in graph.nodes if node.op_type == PROJECTION)):
         yield from _check_input(graph, name)
 
 
-def _check_operator(graph: _Graph, node: Any) -> Iterator[str]:
-    """All that an operator reads must come from DequantizeLinear, all that it makes must go to QuantizeLinear."""
+def _check_operator(graph: _Graph, node: Any, kept: set[int]) -> Iterator[str]:
+    """All that an operator reads must come from DequantizeLinear, all that it makes must go to QuantizeLinear.
+
+    What it makes may also go to operators in `kept`, for which the runtime has no integer kernel.
+    """
     for position, name in enumerate(node.input):
         if not graph.is_float(name):
             continue
@@ -146,7 +162,7 @@ def _check_operator(graph: _Graph, node: Any) -> Iterator[str]:
     for name in node.output:
         if graph.is_float(name):
             readers = graph.destinations(name)
-            if any(reader is not None and reader.op_type != "QuantizeLinear" for reader in readers):
+            if any(r is not None and r.op_type != "QuantizeLinear" and id(r) not in kept for r in readers):
                 yield f"{node.op_type} computes in float: its result is not quantized"
 
 
@@ -226,9 +242,20 @@ def _check_dynamic(graph: _Graph) -> Iterator[str]:
     for node in graph.nodes:
         if node.op_type in COMPUTE_OPS and any(name in graph.constants for name in node.input[:2]):
             yield f"weights of {node.op_type} are float"
-    for kind in LINEAR_OPS:
-        if counts[kind]:
-            yield f"{counts[kind]} {kind}: activations have fixed scales"
+    for table in graph.tables():
+        if table.dtype not in (np.int8, np.uint8):
+            yield f"a table of Gather is {table.dtype.name}, not 8 bits: the embedding was left out"
+    fixed = Counter(
+        node.op_type for node in graph.nodes if node.op_type in LINEAR_OPS and not _reads_table(graph, node)
+    )
+    for kind, count in fixed.items():
+        yield f"{count} {kind}: activations have fixed scales"
+
+
+def _reads_table(graph: _Graph, node: Any) -> bool:
+    """Whether a DequantizeLinear makes float what was looked up in an 8-bit table."""
+    source = graph.producers.get(node.input[0])
+    return source is not None and source.op_type == "Gather" and source.input[0] in graph.constants
 
 
 def _check_fp16(graph: _Graph) -> Iterator[str]:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from exporters.audit import Audit
-from quantize.flatbuffer import TYPE_NAMES, buffer_bytes, op_name, read_model
+from quantize.flatbuffer import TYPE_NAMES, is_constant, op_name, read_model
 from quantize.passes.prepend_projection import CUSTOM_OP
 
-# Operators with weights: position of the weights, axis of the output channels.
+# Operators with weights: position of the weights, axis of the output channels. A table (GATHER) has one scale.
 WEIGHT_OPS = {"CONV_2D": (1, 0), "FULLY_CONNECTED": (1, 0), "DEPTHWISE_CONV_2D": (1, 3)}
+TABLE_OP = "GATHER"
 BIAS_POSITION = 2
 FLOATS = ("FLOAT32", "FLOAT16")
 # A constant with fewer elements is a setting of an operator rather than weights.
@@ -19,21 +20,45 @@ MIN_WEIGHT_ELEMENTS = 64
 
 # Oldest TFLite for an operator's version (tensorflow/lite/tools/versioning/runtime_version.cc), where it is later than
 # 2.3, which stands for all versions listed in `_OLD_VERSIONS`.
-_NEW_VERSIONS = {("CONV_2D", 5): (2, 4), ("MEAN", 3): (2, 4), ("CAST", 2): (2, 7), ("CAST", 3): (2, 8)}
+_NEW_VERSIONS = {
+    ("CAST", 2): (2, 7),
+    ("CAST", 3): (2, 8),
+    ("CONV_2D", 5): (2, 4),
+    ("GELU", 1): (2, 9),
+    ("GELU", 2): (2, 9),
+    ("MEAN", 3): (2, 4),
+}
 _OLD_VERSIONS = {
+    "ADD": 2,
     "BATCH_MATMUL": 2,
     "CAST": 1,
     "CONCATENATION": 3,
     "CONV_2D": 3,
     "DEQUANTIZE": 4,
+    "EXPAND_DIMS": 1,
     "FULLY_CONNECTED": 9,
+    "GATHER": 3,
+    "LOGISTIC": 3,
     "MEAN": 2,
     "MUL": 4,
+    "PACK": 2,
+    "PAD": 3,
+    "QUANTIZE": 2,
+    "RELU": 2,
+    "RELU6": 2,
     "RESHAPE": 1,
+    "RSQRT": 2,
     "SLICE": 3,
     "SOFTMAX": 3,
+    "SPLIT": 3,
+    "SPLIT_V": 2,
+    "SQUARED_DIFFERENCE": 2,
+    "SQUEEZE": 1,
     "STRIDED_SLICE": 4,
+    "SUB": 3,
+    "TANH": 3,
     "TRANSPOSE": 4,
+    "UNPACK": 2,
 }
 # Static int8 with scales per channel has no version of its own in FULLY_CONNECTED; this is the oldest runtime it ran in.
 _CHANNEL_DENSE = (2, 14)
@@ -87,12 +112,21 @@ def _weights(model: Any, graph: Any) -> Iterator[tuple[str, Any, int]]:
         if name in WEIGHT_OPS:
             position, axis = WEIGHT_OPS[name]
             tensor = graph.tensors[operator.inputs[position]]
-            if buffer_bytes(model, tensor) is not None:
+            if is_constant(model, tensor):
                 yield name, tensor, axis
 
 
+def _tables(model: Any, graph: Any) -> Iterator[Any]:
+    """Constants that are looked up: embeddings."""
+    for operator in graph.operators:
+        if op_name(model, operator) == TABLE_OP:
+            tensor = graph.tensors[operator.inputs[0]]
+            if is_constant(model, tensor) and _elements(tensor) >= MIN_WEIGHT_ELEMENTS:
+                yield tensor
+
+
 def _constants(model: Any, graph: Any) -> Iterator[Any]:
-    return (tensor for tensor in graph.tensors if buffer_bytes(model, tensor) is not None)
+    return (tensor for tensor in graph.tensors if is_constant(model, tensor))
 
 
 def _elements(tensor: Any) -> int:
@@ -108,7 +142,7 @@ def _parameters(model: Any, graph: Any) -> int:
     }
     found = {}
     for index, tensor in enumerate(graph.tensors):
-        if buffer_bytes(model, tensor) is not None and (_kind(tensor) != "INT32" or index in biases):
+        if is_constant(model, tensor) and (_kind(tensor) != "INT32" or index in biases):
             found[tensor.buffer] = _elements(tensor)
     return sum(found.values())
 
@@ -129,6 +163,13 @@ def _check_int8(model: Any, graph: Any) -> Iterator[str]:
         tensor = graph.tensors[int(index)]
         if _kind(tensor) == "INT8" and (_scales(tensor).tolist() != [1.0] or _zero_points(tensor).tolist() != [0]):
             yield f"the int8 input must have scale 1 and zero point 0, not {_scales(tensor)} and {_zero_points(tensor)}"
+    yield from _check_int8_weights(model, graph)
+
+
+def _check_int8_weights(model: Any, graph: Any) -> Iterator[str]:
+    for tensor in _tables(model, graph):
+        if _kind(tensor) != "INT8":
+            yield f"a table of {TABLE_OP} is {_kind(tensor).lower()}, not int8"
     found = False
     for name, tensor, axis in _weights(model, graph):
         found = True
@@ -156,6 +197,9 @@ def _check_dynamic(model: Any, graph: Any) -> Iterator[str]:
             yield f"weights of {name} are not symmetric: a zero point differs from 0"
     if not found:
         yield "no operator with weights"
+    for tensor in _tables(model, graph):
+        if _kind(tensor) != "INT8":
+            yield f"a table of {TABLE_OP} is {_kind(tensor).lower()}, not int8: the embedding was left out"
     for operator in graph.operators:
         name = op_name(model, operator)
         if name in WEIGHT_OPS and _kind(graph.tensors[operator.inputs[0]]) != "FLOAT32":

@@ -8,7 +8,7 @@ quantizers.
 import dataclasses
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,24 @@ from quantize import flatbuffer
 
 Rows = Iterable[Mapping[str, np.ndarray]]
 
+# Files from this size on are run by XNNPACK, which is several times faster; smaller ones are quick anyway, and stay
+# independent of its rounding.
+DELEGATE_BYTES = 4_000_000
+# Operators that move values without changing them: the range in front is the range behind.
+_MOVES = ("EXPAND_DIMS", "RESHAPE", "SQUEEZE", "TRANSPOSE")
+
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationRanges:
-    """Smallest and largest value of each tensor, by tensor name."""
+    """Smallest and largest value of each tensor, by tensor name.
+
+    `row_peaks` holds, for what a softmax reads, the smallest of all maxima along the last axis: what lies far below it
+    has no part in any result.
+    """
 
     ranges: Mapping[str, tuple[float, float]]
     row_count: int
+    row_peaks: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.row_count < 1:
@@ -31,66 +42,116 @@ class CalibrationRanges:
         for name, (low, high) in self.ranges.items():
             if not (np.isfinite(low) and np.isfinite(high) and low <= high):
                 raise ValueError(f"The range of tensor {name!r} must be finite and ordered. Received: {(low, high)}.")
+        for name, peak in self.row_peaks.items():
+            low, high = self.ranges.get(name, (np.inf, -np.inf))
+            if not low <= peak <= high:
+                raise ValueError(f"The row peak of tensor {name!r} must lie in its range. Received: {peak}.")
 
     def override(self, changes: Mapping[str, tuple[float, float]]) -> "CalibrationRanges":
         """The same ranges with some replaced; a name that was not calibrated is an error."""
         unknown = sorted(set(changes) - set(self.ranges))
         if unknown:
             raise ValueError(f"Only calibrated tensors can be overridden. Received: {', '.join(unknown)}.")
-        return dataclasses.replace(self, ranges={**self.ranges, **changes})
+        peaks = {name: peak for name, peak in self.row_peaks.items() if name not in changes}
+        return dataclasses.replace(self, ranges={**self.ranges, **changes}, row_peaks=peaks)
 
 
-def calibrate(float_model: bytes, rows: Rows, *, threads: int = 1) -> CalibrationRanges:
-    """Ranges of all float activations of the first subgraph over the rows.
+class RangeCollector:
+    """Adds up what single rows show; memory does not grow with the rows."""
 
-    A row maps the names of the signature's inputs to arrays (never by position: swapped inputs give ranges that
-    look right and are not).
-    """
-    names = _activation_names(float_model)
-    return collect(
-        {names[index]: array for index, array in values.items()} for values in _run(float_model, rows, names, threads)
-    )
+    def __init__(self) -> None:
+        self._ranges: dict[str, tuple[float, float]] = {}
+        self._peaks: dict[str, float] = {}
+        self.row_count = 0
+
+    def add(self, name: str, low: float, high: float, peak: float | None = None) -> None:
+        before = self._ranges.get(name, (low, high))
+        # The comparison of `min` would lose a NaN, which must be refused.
+        self._ranges[name] = (float(np.minimum(before[0], low)), float(np.maximum(before[1], high)))
+        if peak is not None:
+            self._peaks[name] = float(np.minimum(self._peaks.get(name, peak), peak))
+
+    def result(self) -> CalibrationRanges:
+        if not self.row_count:
+            raise ValueError("Calibration needs at least one row. Received: none.")
+        return CalibrationRanges(ranges=self._ranges, row_count=self.row_count, row_peaks=self._peaks)
 
 
 def collect(rows: Iterable[Mapping[str, np.ndarray]]) -> CalibrationRanges:
-    """Ranges from the activations of each row; memory does not grow with the rows."""
-    ranges: dict[str, tuple[float, float]] = {}
-    row_count = 0
+    """Ranges from the activations of each row."""
+    collector = RangeCollector()
     for values in rows:
-        row_count += 1
+        collector.row_count += 1
         for name, array in values.items():
-            low, high = float(array.min()), float(array.max())
-            before = ranges.get(name, (low, high))
-            # The comparison of `min` would lose a NaN, which must be refused.
-            ranges[name] = (float(np.minimum(before[0], low)), float(np.maximum(before[1], high)))
-    if not row_count:
-        raise ValueError("Calibration needs at least one row. Received: none.")
-    return CalibrationRanges(ranges=ranges, row_count=row_count)
+            collector.add(name, float(array.min()), float(array.max()))
+    return collector.result()
 
 
-def _activation_names(float_model: bytes) -> dict[int, str]:
-    """Index and name of every float tensor that is computed at run time."""
+def calibrate(float_model: bytes, rows: Rows, *, threads: int = 1, delegate: bool | None = None) -> CalibrationRanges:
+    """Ranges of all float activations of the first subgraph over the rows.
+
+    A row maps the names of the signature's inputs to arrays (never by position: swapped inputs give ranges that
+    look right and are not). `delegate` runs the model with XNNPACK; None decides by the size of the file.
+    """
+    if delegate is None:
+        delegate = len(float_model) >= DELEGATE_BYTES
     model = flatbuffer.read_model(float_model)
     graph = model.subgraphs[0]
+    names = _activation_names(model, graph)
+    peaks_of = {int(o.inputs[0]) for o in graph.operators if flatbuffer.op_name(model, o) == "SOFTMAX"}
+    sources = _sources(model, graph, measured=peaks_of)
+    measured = [index for index in names if sources.get(index, index) == index]
+    if delegate:
+        # A delegate computes whole stretches of the graph on its own and leaves the tensors inside unset, so that the
+        # ranges would be those of uninitialized memory, unless they are outputs.
+        graph.outputs = list(dict.fromkeys([*map(int, graph.outputs), *measured]))
+        float_model = flatbuffer.write_model(model)
+    collector = RangeCollector()
+    for interpreter in _run(float_model, rows, threads, delegate=delegate):
+        collector.row_count += 1
+        for index in measured:
+            values = interpreter.tensor(index)()  # a view: nothing is copied, nothing may be kept
+            peak = float(values.max(axis=-1).min()) if index in peaks_of else None
+            collector.add(names[index], float(values.min()), float(values.max()), peak)
+            del values
+    found = collector.result()
+    return dataclasses.replace(
+        found, ranges={name: found.ranges[names[sources.get(index, index)]] for index, name in names.items()}
+    )
+
+
+def _activation_names(model: flatbuffer.Model, graph: Any) -> dict[int, str]:
+    """Index and name of every float tensor that is computed at run time."""
     return {
         index: flatbuffer.tensor_name(tensor)
         for index, tensor in enumerate(graph.tensors)
-        if tensor.type == flatbuffer.schema.TensorType.FLOAT32 and flatbuffer.buffer_bytes(model, tensor) is None
+        if tensor.type == flatbuffer.schema.TensorType.FLOAT32 and not flatbuffer.is_constant(model, tensor)
     }
 
 
-def _run(float_model: bytes, rows: Rows, indices: Iterable[int], threads: int) -> Iterator[dict[int, np.ndarray]]:
+def _sources(model: flatbuffer.Model, graph: Any, *, measured: set[int]) -> dict[int, int]:
+    """For tensors that hold the values of another one in another shape: that one. `measured` stand for themselves."""
+    sources: dict[int, int] = {}
+    for operator in graph.operators:
+        source, target = int(operator.inputs[0]), int(operator.outputs[0])
+        moves = flatbuffer.op_name(model, operator) in _MOVES
+        if moves and target not in measured and not flatbuffer.is_constant(model, graph.tensors[source]):
+            sources[target] = sources.get(source, source)
+    return sources
+
+
+def _run(float_model: bytes, rows: Rows, threads: int, *, delegate: bool) -> Iterator[Any]:
+    """The interpreter after each row."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-    # A delegate computes whole stretches of the graph on its own and leaves the tensors inside unset, so that the
-    # ranges would be those of uninitialized memory: the default delegate (XNNPACK) must stay off here.
+    resolver = OpResolverType.AUTO if delegate else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # "preserve_all_tensors is for debugging": that is the point
         interpreter = Interpreter(
             model_content=float_model,
             num_threads=threads,
-            experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
-            experimental_preserve_all_tensors=True,
+            experimental_op_resolver_type=resolver,
+            experimental_preserve_all_tensors=not delegate,
         )
     interpreter.allocate_tensors()
     signature: Any = interpreter.get_signature_runner()
@@ -107,4 +168,4 @@ def _run(float_model: bytes, rows: Rows, indices: Iterable[int], threads: int) -
                     f"Received: {np.asarray(array).dtype.name}."
                 )
         signature(**row)
-        yield {index: interpreter.get_tensor(index) for index in indices}
+        yield interpreter

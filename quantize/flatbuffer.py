@@ -25,7 +25,15 @@ def read_model(data: bytes) -> Model:
     """The object tree of a .tflite file."""
     if data[4:8] != FILE_IDENTIFIER:
         raise ValueError(f"A .tflite file has {FILE_IDENTIFIER!r} at byte 4. Received: {bytes(data[4:8])!r}.")
-    return schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(data), 0))
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(data), 0))
+    for buffer in model.buffers:
+        # Large models may keep their data behind the flatbuffer; offset 1 with size 0 marks an empty place there.
+        if buffer.size > 0 and (buffer.data is None or len(buffer.data) == 0):
+            if buffer.offset + buffer.size > len(data):
+                raise ValueError(f"A buffer ends at byte {buffer.offset + buffer.size}. Received: {len(data)} bytes.")
+            buffer.data = np.frombuffer(data, np.uint8, buffer.size, buffer.offset)
+        buffer.offset = buffer.size = 0
+    return model
 
 
 class _SharingBuilder(flatbuffers.Builder):
@@ -186,6 +194,12 @@ def buffer_bytes(model: Model, tensor: Any) -> bytes | None:
     """The constant data of a tensor; None for an activation."""
     data = model.buffers[tensor.buffer].data
     return None if data is None or len(data) == 0 else np.asarray(data, np.uint8).tobytes()
+
+
+def is_constant(model: Model, tensor: Any) -> bool:
+    """Whether the file holds the tensor's data; cheaper than to ask for the bytes."""
+    data = model.buffers[tensor.buffer].data
+    return data is not None and len(data) > 0
 
 
 def tensor_name(tensor: Any) -> str:

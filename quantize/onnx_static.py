@@ -1,59 +1,43 @@
 """Static int8 for ONNX, in QDQ form: standard operators between QuantizeLinear and DequantizeLinear.
 
-onnxruntime's quantizer places the pairs; the ranges are ours. An int8 input of whole numbers is exact: it goes straight
-into a DequantizeLinear with scale 1 and zero point 0. Leaves out the check of the result (`exporters/audit.py`).
+`onnx_qdq.py` places the pairs. An int8 input of whole numbers is exact: it goes straight into a DequantizeLinear with
+scale 1 and zero point 0. Leaves out the check of the result (`exporters/audit.py`).
 
 Activations are unsigned: with signed ones ONNX Runtime on x86 fuses no convolution and computes in float. Weights are
 signed, one scale for each output channel, in 7 bits (`reduce_range`): x86 without VNNI adds pairs of u8 * s8 products in
 16 bits, and 2 * 255 * 127 does not fit while 2 * 255 * 64 does. So every processor computes the same.
 """
 
+import dataclasses
+
 import numpy as np
 import onnx
 
 from quantize.calibration import CalibrationRanges
 from quantize.onnx_graph import clean
+from quantize.onnx_qdq import QdqWriter
+from quantize.onnx_ranges import with_fixed_ranges
+from quantize.passes.mask_table_onnx import mask_table_onnx
+from quantize.passes.split_dense_onnx import split_dense_onnx
 
 INT8_RANGE = (-128.0, 127.0)
 # Operators that move values without changing them: what is a whole number in front is one behind.
 _MOVES = ("Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
 
 
-def quantize_static_onnx(
-    float_model: onnx.ModelProto,
-    ranges: CalibrationRanges,
-) -> onnx.ModelProto:
+def quantize_static_onnx(float_model: onnx.ModelProto, ranges: CalibrationRanges) -> onnx.ModelProto:
     """A QDQ model with float outputs."""
-    from onnxruntime.quantization import CalibrationMethod, QuantType
-    from onnxruntime.quantization.calibrate import TensorsData
-    from onnxruntime.quantization.qdq_quantizer import QDQQuantizer
-
     model = onnx.ModelProto()
     model.CopyFrom(float_model)
-    for number, node in enumerate(model.graph.node):
-        node.name = f"node{number}"  # the quantizer refers to operators by name
     exact = _open_integer_inputs(model)
+    masks = mask_table_onnx(model, ranges.ranges)
+    ranges = with_fixed_ranges(model, dataclasses.replace(ranges, ranges={**ranges.ranges, **masks}))
+    split_dense_onnx(model, ranges)
     values = {**ranges.ranges, **dict.fromkeys(_moved(model, exact), INT8_RANGE)}
-    data = {name: (np.array(low, np.float32), np.array(high, np.float32)) for name, (low, high) in values.items()}
-    quantizer = QDQQuantizer(
-        onnx.shape_inference.infer_shapes(model),
-        True,  # per channel
-        True,  # reduce_range
-        QuantType.QInt8,  # weights
-        QuantType.QUInt8,  # activations
-        TensorsData(CalibrationMethod.MinMax, data),
-        [],
-        [],
-        sorted({node.op_type for node in model.graph.node}),
-        {"ActivationSymmetric": False, "WeightSymmetric": True},
-    )
-    quantizer.quantize_model()
-    quantizer.model.topological_sort()
-    quantized = quantizer.model.model
-    _close_integer_inputs(quantized, exact)
-    _free_outputs(quantized)
-    clean(quantized)
-    return quantized
+    QdqWriter(model, values).write()
+    _close_integer_inputs(model, exact)
+    clean(model)
+    return model
 
 
 def _open_integer_inputs(model: onnx.ModelProto) -> list[str]:
@@ -99,19 +83,3 @@ def _close_integer_inputs(model: onnx.ModelProto, names: list[str]) -> None:
         graph.initializer.append(onnx.numpy_helper.from_array(np.array(1, np.float32), scale))
         graph.initializer.append(onnx.numpy_helper.from_array(np.array(0, np.int8), zero))
         graph.node.insert(0, onnx.helper.make_node("DequantizeLinear", [value.name, scale, zero], [wide]))
-
-
-def _free_outputs(model: onnx.ModelProto) -> None:
-    """Takes the last QuantizeLinear and DequantizeLinear away: the outputs are float, rounding them has no use."""
-    graph = model.graph
-    producers = {node.output[0]: node for node in graph.node}
-    for value in graph.output:
-        dequantize = producers[value.name]
-        quantize = producers.get(dequantize.input[0])
-        if dequantize.op_type != "DequantizeLinear" or quantize is None or quantize.op_type != "QuantizeLinear":
-            continue
-        source = producers[quantize.input[0]]
-        if sum(source.output[0] in node.input for node in graph.node) == 1:
-            source.output[0] = value.name
-            graph.node.remove(quantize)
-            graph.node.remove(dequantize)

@@ -10,20 +10,24 @@ import warnings
 import numpy as np
 
 from quantize.calibration import CalibrationRanges
-from quantize.flatbuffer import op_name, read_model, schema, tensor_name, write_model
+from quantize.flatbuffer import read_model, write_model
 from quantize.passes.compact import compact
 from quantize.passes.elide_input_cast import elide_input_cast
+from quantize.passes.elide_requantize import elide_requantize
 from quantize.passes.set_versions import set_versions
-
-INT8_RANGE = (-128.0, 127.0)
+from quantize.passes.split_dense import split_dense
+from quantize.tflite_ranges import with_exact_masks, with_saturated_scores
 
 
 def quantize_static(float_model: bytes, ranges: CalibrationRanges) -> bytes:
-    """A compact int8 model; int8 inputs stay exact, the outputs are int8 with a scale of their own."""
+    """A compact int8 model; integer inputs stay exact, the outputs are int8 with a scale of their own."""
     from ai_edge_quantizer import quantizer, recipe
 
-    casts = _cast_inputs(float_model)
-    ranges = ranges.override(dict.fromkeys(casts, INT8_RANGE))
+    model = read_model(float_model)
+    ranges = with_saturated_scores(model, with_exact_masks(model, ranges))
+    if split_dense(model, ranges):
+        float_model = write_model(model)
+    del model
     values = {
         name: {"min": np.array(low, np.float32), "max": np.array(high, np.float32)}
         for name, (low, high) in ranges.ranges.items()
@@ -36,18 +40,7 @@ def quantize_static(float_model: bytes, ranges: CalibrationRanges) -> bytes:
         raise RuntimeError("ai-edge-quantizer returned no model.")
     model = read_model(bytes(result.quantized_model))
     elide_input_cast(model)
+    elide_requantize(model)
     set_versions(model)
     compact(model)
     return write_model(model)
-
-
-def _cast_inputs(float_model: bytes) -> list[str]:
-    """Names of the tensors that are an int8 input in float form."""
-    model = read_model(float_model)
-    graph = model.subgraphs[0]
-    inputs = {int(i) for i in graph.inputs if graph.tensors[i].type == schema.TensorType.INT8}
-    return [
-        tensor_name(graph.tensors[operator.outputs[0]])
-        for operator in graph.operators
-        if op_name(model, operator) == "CAST" and int(operator.inputs[0]) in inputs
-    ]

@@ -31,6 +31,10 @@ DYNAMIC_OPS: dict[str, tuple[int, int | None, int]] = {
 # Below this the scale costs more than the bytes saved.
 MIN_WEIGHT_ELEMENTS = 64
 FLOAT16_DEQUANTIZE_VERSION = 3
+INT8_DEQUANTIZE_VERSION = 2
+# Mean square of the rounding error with one scale over that with a scale for each row, from which a MUL is worth it.
+LEVEL_GAIN = 1.5
+INT8_GATHER_VERSION = 2
 
 
 def to_float32(float_model: bytes) -> bytes:
@@ -72,11 +76,13 @@ def to_float16(float_model: bytes) -> bytes:
 
 
 def to_int8_dynamic(float_model: bytes) -> bytes:
-    """int8 weights of convolutions and dense layers; the runtime quantizes their inputs as it runs."""
+    """int8 weights of convolutions, dense layers and tables; the runtime quantizes the layers' inputs as it runs."""
     model = read_model(float_model)
     for graph in model.subgraphs:
         constants = _float_constants(model, graph)
+        _quantize_lookups(model, graph, constants)
         done: dict[int, int | None] = {}
+        extra: dict[int, Any] = {}
         for operator in graph.operators:
             name = op_name(model, operator)
             if name not in DYNAMIC_OPS:
@@ -85,6 +91,11 @@ def to_int8_dynamic(float_model: bytes) -> bytes:
             index = int(operator.inputs[position])
             if index not in constants or constants[index].size < MIN_WEIGHT_ELEMENTS:
                 continue
+            if name == "FULLY_CONNECTED" and index not in done and _rows_differ(constants[index]):
+                changed = _level_rows(model, graph, operator, constants)
+                if changed is not None:
+                    index = int(operator.inputs[position])
+                    extra[id(operator)] = changed
             if index not in done:
                 _quantize_tensor(model, graph.tensors[index], constants[index], axis)
                 done[index] = axis
@@ -94,8 +105,91 @@ def to_int8_dynamic(float_model: bytes) -> bytes:
             if name == "FULLY_CONNECTED":
                 # The input's zero point follows the data: after ReLU half of a symmetric range would be empty.
                 operator.builtinOptions.asymmetricQuantizeInputs = True
+        graph.operators = [
+            made
+            for operator in graph.operators
+            for made in ([operator, extra[id(operator)]] if id(operator) in extra else [operator])
+        ]
     compact(model)
     return write_model(model)
+
+
+def _rows_differ(weights: np.ndarray) -> bool:
+    """Whether one scale for all rows rounds much more coarsely than a scale for each row would."""
+    peaks = np.abs(weights).max(axis=1)
+    return bool(np.square(peaks).max() > LEVEL_GAIN * np.square(peaks).mean())
+
+
+def _level_rows(model: Model, graph: Any, dense: Any, constants: dict[int, np.ndarray]) -> Any:
+    """Makes all rows of a dense layer's weights equally large, and gives the MUL that undoes it behind the layer.
+
+    So one scale for the whole matrix, all that older runtimes know, rounds each row as its own scale would. The bias is
+    divided with the row; the activation moves to the MUL. None where the result is an output or the bias not constant.
+    """
+    result = int(dense.outputs[0])
+    biases = [int(i) for i in dense.inputs[2:] if i >= 0]
+    if result in {int(i) for i in graph.outputs} or any(i not in constants for i in biases):
+        return None
+    weights = constants[int(dense.inputs[1])]
+    peaks = np.abs(weights).max(axis=1)
+    factors = np.where(peaks > 0, peaks / peaks.max(), 1.0).astype(np.float32)
+    inputs = [int(i) for i in dense.inputs]
+    for position, shape in ((1, (-1, 1)), (2, (-1,))):
+        if position < len(inputs) and inputs[position] >= 0:
+            values = constants[inputs[position]] / factors.reshape(shape)
+            inputs[position] = _add_constant(model, graph, values)
+            constants[inputs[position]] = values
+    dense.inputs = inputs
+    level = _tensor_like(graph.tensors[result], schema.TensorType.FLOAT32)
+    graph.tensors.append(level)
+    dense.outputs = [len(graph.tensors) - 1]
+    product = schema.OperatorT()
+    product.opcodeIndex = add_operator_code(model, schema.BuiltinOperator.MUL, 1)
+    product.builtinOptionsType = schema.BuiltinOptions.MulOptions
+    product.builtinOptions = schema.MulOptionsT()
+    product.builtinOptions.fusedActivationFunction = dense.builtinOptions.fusedActivationFunction
+    dense.builtinOptions.fusedActivationFunction = schema.ActivationFunctionType.NONE
+    product.inputs = [dense.outputs[0], _add_constant(model, graph, factors)]
+    product.outputs = [result]
+    return product
+
+
+def _add_constant(model: Model, graph: Any, values: np.ndarray) -> int:
+    tensor = schema.TensorT()
+    tensor.shape, tensor.type = np.array(values.shape, np.int32), schema.TensorType.FLOAT32
+    tensor.buffer = _add_buffer(model, values.astype(np.float32))
+    graph.tensors.append(tensor)
+    return len(graph.tensors) - 1
+
+
+def _quantize_lookups(model: Model, graph: Any, constants: dict[int, np.ndarray]) -> None:
+    """Tables that GATHER reads as int8 with one scale (it knows no other), a DEQUANTIZE behind each lookup."""
+    readers: dict[int, set[str]] = {}
+    for operator in graph.operators:
+        for position, index in enumerate(operator.inputs):
+            kind = "table" if position == 0 and op_name(model, operator) == "GATHER" else "other"
+            readers.setdefault(int(index), set()).add(kind)
+    tables = {
+        i for i, values in constants.items() if readers.get(i) == {"table"} and values.size >= MIN_WEIGHT_ELEMENTS
+    }
+    for index in sorted(tables):
+        _quantize_tensor(model, graph.tensors[index], constants[index], None)
+    operators: list[Any] = []
+    for operator in graph.operators:
+        operators.append(operator)
+        if op_name(model, operator) != "GATHER" or int(operator.inputs[0]) not in tables:
+            continue
+        table, wide = graph.tensors[int(operator.inputs[0])], int(operator.outputs[0])
+        narrow = _tensor_like(graph.tensors[wide], schema.TensorType.INT8)
+        narrow.quantization = table.quantization
+        graph.tensors.append(narrow)
+        operator.outputs = [len(graph.tensors) - 1]
+        operator.opcodeIndex = add_operator_code(model, schema.BuiltinOperator.GATHER, INT8_GATHER_VERSION)
+        dequantize = schema.OperatorT()
+        dequantize.opcodeIndex = add_operator_code(model, schema.BuiltinOperator.DEQUANTIZE, INT8_DEQUANTIZE_VERSION)
+        dequantize.inputs, dequantize.outputs = [len(graph.tensors) - 1], [wide]
+        operators.append(dequantize)
+    graph.operators = operators
 
 
 def symmetric_int8(values: np.ndarray, axis: int | None) -> tuple[np.ndarray, np.ndarray]:

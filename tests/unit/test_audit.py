@@ -2,9 +2,11 @@ import numpy as np
 import onnx
 import pytest
 
+import tiny_encoders
 import tiny_models
 from exporters.audit import audit
 from quantize.flatbuffer import op_name, read_model, schema, write_model
+from quantize.onnx_regions import float_region
 from quantize.onnx_static import quantize_static_onnx
 from quantize.onnx_weights import to_float16_onnx, to_int8_dynamic_onnx
 from quantize.passes.prepend_projection import prepend_projection
@@ -243,3 +245,115 @@ def test_the_minimum_runtime_is_recorded(files):
 def test_an_unknown_target_is_refused():
     with pytest.raises(ValueError, match="tflite or onnx"):
         audit(b"", target="coreml")
+
+
+# Token models.
+
+
+@pytest.fixture(scope="module")
+def token_files() -> dict[tuple[str, str], bytes]:
+    tflite, onnx_model = tiny_encoders.float_tflite(), tiny_encoders.float_onnx()
+    return {
+        ("tflite", "float32"): to_float32(tflite),
+        ("tflite", "fp16"): to_float16(tflite),
+        ("tflite", "int8-dynamic"): to_int8_dynamic(tflite),
+        ("tflite", "int8"): quantize_static(tflite, tiny_encoders.tflite_ranges()),
+        ("onnx", "float32"): onnx_model.SerializeToString(),
+        ("onnx", "fp16"): to_float16_onnx(onnx_model).SerializeToString(),
+        ("onnx", "int8-dynamic"): to_int8_dynamic_onnx(onnx_model).SerializeToString(),
+        ("onnx", "int8"): quantize_static_onnx(onnx_model, tiny_encoders.onnx_ranges()).SerializeToString(),
+    }
+
+
+@pytest.mark.parametrize("target", ["tflite", "onnx"])
+@pytest.mark.parametrize("claimed", RECIPES)
+@pytest.mark.parametrize("real", RECIPES)
+def test_a_token_model_passes_as_its_own_recipe_and_as_no_other(token_files, target, real, claimed):
+    problems = audit(token_files[target, real], target=target).problems(RECIPES[claimed])
+    assert bool(problems) == (real != claimed), problems
+
+
+@pytest.mark.parametrize("target", ["tflite", "onnx"])
+@pytest.mark.parametrize("fold", ["full", "off"])
+@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+def test_int8_files_of_every_head_pass(target, head, fold):
+    if target == "tflite":
+        content = quantize_static(tiny_encoders.float_tflite(head, fold), tiny_encoders.tflite_ranges(head, fold))
+    else:
+        model = quantize_static_onnx(tiny_encoders.float_onnx(head, fold), tiny_encoders.onnx_ranges(head, fold))
+        content = model.SerializeToString()
+    assert audit(content, target=target).problems(RECIPES["int8"]) == []
+
+
+def test_the_runtimes_that_token_models_need_are_known(token_files):
+    found = {recipe: audit(token_files["tflite", recipe], target="tflite").min_runtime for recipe in RECIPES}
+    assert found == {
+        "float32": "TensorFlow Lite 2.3",
+        "fp16": "TensorFlow Lite 2.3",
+        "int8-dynamic": "TensorFlow Lite 2.4",
+        "int8": "TensorFlow Lite 2.14",
+    }
+
+
+@pytest.mark.parametrize("recipe", ["int8-dynamic", "int8"])
+def test_an_embedding_left_in_float_is_found(token_files, recipe):
+    floats = read_model(token_files["tflite", "float32"])
+    model = read_model(token_files["tflite", recipe])
+
+    def tables(of):
+        graph = of.subgraphs[0]
+        return [graph.tensors[o.inputs[0]] for o in graph.operators if op_name(of, o) == "GATHER"]
+
+    table = tables(model)[0]
+    table.type, table.quantization = schema.TensorType.FLOAT32, None
+    model.buffers[table.buffer].data = floats.buffers[tables(floats)[0].buffer].data
+    problems = audit(write_model(model), target="tflite").problems(RECIPES[recipe])
+    assert any("a table of GATHER is float32" in problem for problem in problems)
+
+
+@pytest.mark.parametrize("recipe", ["int8-dynamic", "int8"])
+def test_an_embedding_left_in_float_is_found_in_onnx(token_files, recipe):
+    model = onnx.load_from_string(token_files["onnx", recipe])
+    lookup = next(node for node in model.graph.node if node.op_type == "Gather")
+    table = next(item for item in model.graph.initializer if item.name == lookup.input[0])
+    table.CopyFrom(onnx.numpy_helper.from_array(np.zeros(tuple(table.dims), np.float32), table.name))
+    found = lookup.output[0]
+    dequantize = next(node for node in model.graph.node if found in node.input)
+    for node in model.graph.node:
+        node.input[:] = [found if name == dequantize.output[0] else name for name in node.input]
+    model.graph.node.remove(dequantize)
+    problems = audit(model.SerializeToString(), target="onnx").problems(RECIPES[recipe])
+    assert any("a table of Gather is float32" in problem for problem in problems)
+
+
+def test_index_arithmetic_in_int32_is_no_float_compute(token_files):
+    found = audit(token_files["tflite", "int8"], target="tflite")
+    assert found.ops["CAST"] == 1
+    assert set(found.dtypes) == {"int8", "int32"}
+
+
+def test_a_float_dense_layer_in_an_int8_token_model_is_found(token_files):
+    model = read_model(token_files["tflite", "int8"])
+    graph = model.subgraphs[0]
+    dense = next(o for o in graph.operators if op_name(model, o) == "FULLY_CONNECTED")
+    graph.tensors[dense.outputs[0]].type = schema.TensorType.FLOAT32
+    problems = audit(write_model(model), target="tflite").problems(RECIPES["int8"])
+    assert "FULLY_CONNECTED computes in float" in problems
+
+
+def test_operators_without_integer_kernel_may_stay_float_in_onnx_and_others_may_not():
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    nodes = [
+        helper.make_node("Add", ["x", "x"], ["a"]),
+        helper.make_node("Tanh", ["a"], ["b"]),
+        helper.make_node("Relu", ["b"], ["c"]),
+        helper.make_node("Mul", ["c", "c"], ["y"]),
+    ]
+    kept = [nodes[position].op_type for position in sorted(float_region(nodes))]
+    assert kept == ["Add", "Tanh"]  # the product is behind a Relu, which is not element-wise arithmetic
+    values = [helper.make_tensor_value_info(name, kind, [1]) for name in "xy"]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    problems = audit(model.SerializeToString(), target="onnx").problems(RECIPES["int8"])
+    assert "Relu computes in float" in problems
+    assert not any("Tanh" in problem or "Add" in problem for problem in problems)

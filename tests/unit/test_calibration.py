@@ -1,7 +1,10 @@
 import numpy as np
+import onnx
 import pytest
 
+import tiny_encoders
 import tiny_models
+from quantize.attention_scores import Interval, hides_padding, masked_range
 from quantize.calibration import CalibrationRanges, calibrate, collect
 
 
@@ -74,3 +77,82 @@ def test_a_row_with_other_names_than_the_signature_is_refused():
 def test_a_row_of_another_type_is_refused():
     with pytest.raises(ValueError, match=r"must be int8\. Received: float32"):
         calibrate(tiny_models.float_tflite(), [{"features": tiny_models.features(1).astype(np.float32)}])
+
+
+def test_the_smallest_peak_of_what_a_softmax_reads_is_kept():
+    ranges = tiny_encoders.tflite_ranges()
+    assert len(ranges.row_peaks) == tiny_encoders.CONFIG.num_layers
+    for name, peak in ranges.row_peaks.items():
+        low, high = ranges.ranges[name]
+        # Padding is at the mask's value, no row's largest score is.
+        assert low < tiny_encoders.MASK / 2 < peak < high
+
+
+def test_the_delegate_calibrates_to_the_same_ranges():
+    """XNNPACK leaves tensors inside of its stretches unset: they must be outputs, or the ranges are of old memory."""
+    content, values = tiny_encoders.float_tflite(), tiny_encoders.rows(tiny_encoders.inputs(20))
+    plain, fast = (calibrate(content, values, delegate=delegate) for delegate in (False, True))
+    assert set(plain.ranges) == set(fast.ranges)
+    for name, (low, high) in plain.ranges.items():
+        # The same sums in another order.
+        assert np.allclose(fast.ranges[name], (low, high), atol=1e-5 * max(1.0, high - low)), name
+    assert fast.row_peaks == pytest.approx(plain.row_peaks, abs=1e-4)
+
+
+def test_large_files_are_calibrated_with_the_delegate(monkeypatch):
+    from quantize import calibration
+
+    asked = []
+    run = calibration._run
+    monkeypatch.setattr(calibration, "_run", lambda *a, delegate: asked.append(delegate) or run(*a, delegate=delegate))
+    calibrate(tiny_encoders.float_tflite(), tiny_encoders.rows(tiny_encoders.inputs(1)))
+    monkeypatch.setattr(calibration, "DELEGATE_BYTES", 1000)
+    calibrate(tiny_encoders.float_tflite(), tiny_encoders.rows(tiny_encoders.inputs(1)))
+    assert asked == [False, True]
+
+
+def test_a_peak_outside_of_the_range_is_refused():
+    with pytest.raises(ValueError, match="row peak"):
+        CalibrationRanges(ranges={"a": (0.0, 1.0)}, row_count=1, row_peaks={"a": 2.0})
+
+
+def test_an_overridden_tensor_loses_its_peak():
+    ranges = CalibrationRanges(ranges={"a": (0.0, 1.0)}, row_count=1, row_peaks={"a": 0.5})
+    assert ranges.override({"a": (2.0, 3.0)}).row_peaks == {}
+
+
+def test_onnx_calibration_refuses_a_model_that_gives_nan():
+    """The runtime's own minimum and maximum lose a NaN."""
+    from quantize.onnx_calibration import calibrate_onnx
+
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        [helper.make_node("Sqrt", ["x"], ["y"]), helper.make_node("Relu", ["y"], ["z"])],
+        "g",
+        [helper.make_tensor_value_info("x", kind, [1, 70])],
+        [helper.make_tensor_value_info("z", kind, [1, 70])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    good = np.linspace(0, 1, 70, dtype=np.float32)[None]
+    assert calibrate_onnx(model, [{"x": good}]).ranges["y"] == (0.0, 1.0)
+    bad = good.copy()
+    bad[0, 33] = -1.0
+    with pytest.raises(ValueError, match="finite"):
+        calibrate_onnx(model, [{"x": bad}])
+
+
+@pytest.mark.parametrize(
+    ("operation", "first", "expected"),
+    [("add", True, (2.0, 3.0)), ("mul", False, (0.0, 2.0)), ("sub", True, (1.0, 2.0)), ("sub", False, (-2.0, -1.0))],
+)
+def test_what_comes_from_a_mask_follows_from_its_arithmetic(operation, first, expected):
+    found = Interval().after(operation, 2.0, constant_first=first)
+    assert (found.low, found.high) == expected
+
+
+def test_scores_that_saw_no_padding_keep_all_of_their_range():
+    margin = 6 + np.log(8)
+    assert masked_range((-70.0, 5.0), -1.0, 8, -60.0) == pytest.approx((-1.0 - margin, 5.0))
+    assert masked_range((-9.0, 5.0), -1.0, 8, -60.0) == pytest.approx((-9.0 - margin, 5.0))
+    assert hides_padding(-60.0, (-12.0, 5.0))
+    assert not hides_padding(-6.0, (-12.0, 5.0))

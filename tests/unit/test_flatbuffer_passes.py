@@ -3,6 +3,7 @@ import copy
 import numpy as np
 import pytest
 
+import tiny_encoders
 import tiny_models
 from quantize.flatbuffer import (
     BUFFER_ALIGNMENT,
@@ -15,6 +16,7 @@ from quantize.flatbuffer import (
 )
 from quantize.passes.compact import compact
 from quantize.passes.elide_input_cast import elide_input_cast
+from quantize.passes.elide_requantize import elide_requantize
 from quantize.passes.merge_signatures import merge_signatures
 from quantize.passes.prepend_projection import CUSTOM_OP, prepend_projection
 from quantize.tflite_static import quantize_static
@@ -198,3 +200,49 @@ def test_symmetric_weights_are_within_half_a_step(axis):
     step = scale[:, None] if axis == 0 else scale
     assert np.all(np.abs(quantized * step - values) <= step * 0.5001)
     assert quantized.min() >= -127
+
+
+def test_data_behind_the_flatbuffer_is_read(int8):
+    """Writers of large files keep buffers outside; a reader that looks inside only sees a model without weights."""
+    model = read_model(int8)
+    position = max(
+        range(len(model.buffers)), key=lambda i: 0 if model.buffers[i].data is None else len(model.buffers[i].data)
+    )
+    expected = bytes(model.buffers[position].data)
+    buffer = model.buffers[position]
+    buffer.data, buffer.offset, buffer.size = None, 1, len(expected)  # the place is not known before it is written
+    start = len(write_model(model))
+    buffer.offset = start
+    content = write_model(model) + expected
+    assert len(content) == start + len(expected)
+    assert bytes(read_model(content).buffers[position].data) == expected
+    with pytest.raises(ValueError, match="ends at byte"):
+        read_model(content[:-1])
+
+
+def test_a_quantize_that_changes_nothing_is_left_out():
+    from ai_edge_quantizer import quantizer, recipe
+
+    ranges = tiny_encoders.tflite_ranges()
+    values = {n: {"min": np.float32(low), "max": np.float32(high)} for n, (low, high) in ranges.ranges.items()}
+    engine = quantizer.Quantizer(tiny_encoders.float_tflite(), recipe.static_wi8_ai8())
+    raw = bytes(engine.quantize(values, enable_progress_report=False).quantized_model)
+    model = read_model(raw)
+    elide_requantize(model)
+    after = write_model(model)
+    # Behind the two tables; the one behind the cast of the mask changes the type.
+    assert (ops(raw).count("QUANTIZE"), ops(after).count("QUANTIZE")) == (3, 1)
+    rows = tiny_encoders.inputs(5)
+    before, now = (tiny_encoders.run_tflite(content, rows, raw=True)["logits"] for content in (raw, after))
+    assert np.array_equal(before, now)
+
+
+def test_an_int32_mask_is_cast_to_int8_without_a_detour_through_float():
+    int8 = quantize_static(tiny_encoders.float_tflite(), tiny_encoders.tflite_ranges())
+    model = read_model(int8)
+    graph = model.subgraphs[0]
+    (cast,) = [operator for operator in graph.operators if op_name(model, operator) == "CAST"]
+    source, target = graph.tensors[cast.inputs[0]], graph.tensors[cast.outputs[0]]
+    assert (source.type, target.type) == (schema.TensorType.INT32, schema.TensorType.INT8)
+    assert (list(target.quantization.scale), list(target.quantization.zeroPoint)) == ([1.0], [0])
+    assert model.operatorCodes[cast.opcodeIndex].version == 3

@@ -1,0 +1,203 @@
+"""Recipes on .onnx files of token models: numbers against float, structure of the graphs, padding."""
+
+from collections import Counter
+
+import numpy as np
+import onnx
+import pytest
+
+import tiny_encoders
+from quantize.onnx_calibration import calibrate_onnx
+from quantize.onnx_ranges import with_fixed_ranges
+from quantize.onnx_static import quantize_static_onnx
+from quantize.onnx_weights import to_float16_onnx, to_int8_dynamic_onnx
+from quantize.passes.mask_table_onnx import mask_table_onnx
+from quantize.passes.split_dense_onnx import split_dense_onnx
+
+VALUES = tiny_encoders.inputs(40, seed=9)
+# Derived in test_quantize_encoder_tflite.py; weights of static int8 have 7 bits here, which doubles their step of 1/255.
+SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.12}
+
+
+def made(recipe: str, head: str = "classification", fold: str = "full") -> onnx.ModelProto:
+    model = tiny_encoders.float_onnx(head, fold)
+    if recipe == "int8":
+        return quantize_static_onnx(model, tiny_encoders.onnx_ranges(head, fold))
+    return {"float32": lambda m: m, "fp16": to_float16_onnx, "int8-dynamic": to_int8_dynamic_onnx}[recipe](model)
+
+
+def follows(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], recipe: str) -> None:
+    assert set(found) == set(expected)
+    for name, values in expected.items():
+        assert np.abs(found[name] - values).max() <= SHARE[recipe] * np.ptp(values), name
+        assert np.corrcoef(found[name].ravel(), values.ravel())[0, 1] > (0.9999 if "8" not in recipe else 0.995)
+
+
+@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("recipe", SHARE)
+def test_outputs_follow_the_float_network(recipe, head):
+    follows(tiny_encoders.run_onnx(made(recipe, head), VALUES), tiny_encoders.outputs(VALUES, head), recipe)
+
+
+@pytest.mark.parametrize("recipe", ["int8-dynamic", "int8"])
+def test_a_network_without_rewrites_can_be_quantized_too(recipe):
+    found = tiny_encoders.run_onnx(made(recipe, fold="off"), VALUES)
+    follows(found, tiny_encoders.outputs(VALUES, fold="off"), recipe)
+
+
+@pytest.mark.parametrize("recipe", SHARE)
+def test_the_graph_is_valid_clean_and_standard(recipe):
+    model = made(recipe)
+    onnx.checker.check_model(model, full_check=True)
+    assert {entry.domain for entry in model.opset_import} == {""}
+    assert [value.name for value in model.graph.input] == ["ids", "mask", "segments"]
+    used = {name for node in model.graph.node for name in node.input}
+    assert {item.name for item in model.graph.initializer} <= used
+
+
+@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+def test_onnx_runtime_computes_static_int8_in_integers(head, tmp_path):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
+    options.log_severity_level = 4
+    onnxruntime.InferenceSession(made("int8", head).SerializeToString(), options, providers=["CPUExecutionProvider"])
+    kinds = Counter(node.op_type for node in onnx.load(tmp_path / "optimized.onnx").graph.node)
+    layers = tiny_encoders.CONFIG.num_layers
+    assert kinds["QLinearConv"] == 1
+    assert kinds["QLinearSoftmax"] == layers
+    assert kinds["QLinearMatMul"] == 3 * layers  # keys (no bias), scores, contexts
+    assert kinds["QGemm"] >= 7 * layers
+    assert not {"Conv", "MatMul", "Gemm", "FusedConv", "Softmax", "Sub", "Cast"} & set(kinds)
+    # `hidden` is not rounded: the last sum may be in float. `ids * mask` is a product of whole numbers.
+    assert kinds["Add"] == (1 if head == "base" else 0)
+    assert kinds["Mul"] == 1
+
+
+@pytest.mark.parametrize("recipe", ["int8", "int8-dynamic"])
+def test_tables_are_looked_up_in_8_bits(recipe):
+    graph = made(recipe).graph
+    constants = {item.name: onnx.numpy_helper.to_array(item) for item in graph.initializer}
+    tables = [
+        constants[node.input[0]] for node in graph.node if node.op_type == "Gather" and node.input[0] in constants
+    ]
+    large = [table for table in tables if table.size > 2]
+    assert len(large) == 2
+    assert all(table.dtype == np.uint8 for table in large)
+
+
+def test_float16_tables_are_widened_after_the_lookup():
+    graph = made("fp16").graph
+    kinds = {item.name: item.data_type for item in graph.initializer}
+    lookups = [node for node in graph.node if node.op_type == "Gather"]
+    readers = {name: node.op_type for node in graph.node for name in node.input}
+    assert [kinds[node.input[0]] for node in lookups] == [onnx.TensorProto.FLOAT16] * 2
+    assert [readers[node.output[0]] for node in lookups] == ["Cast"] * 2
+
+
+@pytest.mark.parametrize(("recipe", "limit"), [("int8", 2.0), ("int8-dynamic", 1.65)])
+def test_an_8_bit_file_is_a_fraction_of_the_float_file(recipe, limit):
+    """Bytes for a parameter; the names and operators of a tiny network weigh as much as its weights."""
+    parameters = sum(values.size for values in tiny_encoders.graph().network.tensors.values())
+    assert made(recipe).ByteSize() <= limit * parameters
+
+
+def test_weights_of_static_int8_fit_16_bit_pair_sums():
+    graph = made("int8").graph
+    constants = {item.name: onnx.numpy_helper.to_array(item) for item in graph.initializer}
+    weights = [v for v in constants.values() if v.dtype == np.int8 and v.ndim > 1]
+    assert len(weights) > 10
+    assert max(int(np.abs(values.astype(int)).max()) for values in weights) == 64
+
+
+# Padding.
+
+
+def other_padding(values: dict[str, np.ndarray], seed: int = 3) -> dict[str, np.ndarray]:
+    """The same tokens; ids and segments of padding changed. The graph replaces the ids, segments it takes as they are."""
+    generator = np.random.default_rng(seed)
+    padding = 1 - values["mask"]
+    ids = values["ids"] + padding * generator.integers(1, tiny_encoders.VOCABULARY, padding.shape)
+    segments = values["segments"] + padding * generator.integers(0, 2, padding.shape)
+    return {"ids": ids.astype(np.int32), "mask": values["mask"], "segments": segments.astype(np.int32)}
+
+
+@pytest.mark.parametrize("recipe", SHARE)
+def test_what_stands_in_padding_does_not_leak(recipe):
+    model = made(recipe)
+    clean, changed = (tiny_encoders.run_onnx(model, v)["logits"] for v in (VALUES, other_padding(VALUES)))
+    if recipe == "int8":
+        assert np.array_equal(clean, changed)
+    elif recipe == "int8-dynamic":
+        # One scale for all tokens of a row, padding among them: the step may change, by no more than rounding.
+        assert np.abs(clean - changed).max() <= 0.02 * np.ptp(clean)
+    else:
+        assert np.abs(clean - changed).max() <= 1e-5 * np.ptp(clean)
+
+
+def test_calibration_on_rows_without_padding_does_not_lose_the_mask():
+    full = tiny_encoders.inputs(32, shortest=tiny_encoders.LENGTH)
+    model = tiny_encoders.float_onnx()
+    int8 = quantize_static_onnx(model, calibrate_onnx(model, tiny_encoders.rows(full)))
+    follows(tiny_encoders.run_onnx(int8, VALUES), tiny_encoders.outputs(VALUES), "int8")
+    clean, changed = (tiny_encoders.run_onnx(int8, v)["logits"] for v in (VALUES, other_padding(VALUES)))
+    assert np.array_equal(clean, changed)
+
+
+def error(model: onnx.ModelProto) -> float:
+    return float(
+        np.abs(tiny_encoders.run_onnx(model, VALUES)["logits"] - tiny_encoders.outputs(VALUES)["logits"]).mean()
+    )
+
+
+def test_a_mask_of_minus_10000_does_not_collapse_the_scores():
+    large = -10000.0
+    model, ranges = tiny_encoders.float_onnx(mask_value=large), tiny_encoders.onnx_ranges(mask_value=large)
+    plain = quantize_static_onnx(model, ranges.override({name: ranges.ranges[name] for name in ranges.row_peaks}))
+    assert error(quantize_static_onnx(model, ranges)) < 2 * error(made("int8"))
+    assert error(plain) > 4 * error(made("int8"))
+
+
+# Passes.
+
+
+def test_a_mask_becomes_a_table_of_two_values():
+    model = onnx.ModelProto()
+    model.CopyFrom(tiny_encoders.float_onnx())
+    found = mask_table_onnx(model, tiny_encoders.onnx_ranges().ranges)
+    assert list(found.values()) == [(tiny_encoders.MASK, 0.0)]
+    kinds = Counter(node.op_type for node in model.graph.node)
+    assert not {"Cast", "Sub"} & set(kinds)
+    expected = tiny_encoders.run_onnx(tiny_encoders.float_onnx(), VALUES)["logits"]
+    assert np.array_equal(tiny_encoders.run_onnx(model, VALUES)["logits"], expected)
+
+
+def test_masked_scores_get_a_range_that_ends_below_the_smallest_peak():
+    ranges = tiny_encoders.onnx_ranges()
+    changed = with_fixed_ranges(tiny_encoders.float_onnx(), ranges)
+    assert len(ranges.row_peaks) == tiny_encoders.CONFIG.num_layers
+    for name, peak in ranges.row_peaks.items():
+        low, high = changed.ranges[name]
+        assert low == pytest.approx(peak - 6 - np.log(tiny_encoders.LENGTH))
+        assert high == ranges.ranges[name][1]
+        assert sum(value == (low, high) for value in changed.ranges.values()) == 2
+
+
+def test_parts_of_a_split_with_different_ranges_get_layers_of_their_own():
+    model = onnx.ModelProto()
+    model.CopyFrom(tiny_encoders.float_onnx())
+    ranges = tiny_encoders.onnx_ranges()
+    split = next(node for node in model.graph.node if node.op_type == "Split")
+    low, high = ranges.ranges[split.output[0]]
+    before = Counter(node.op_type for node in model.graph.node)
+    assert split_dense_onnx(model, ranges.override({split.output[0]: (8 * low, 8 * high)})) >= 1
+    after = Counter(node.op_type for node in model.graph.node)
+    assert after["Gemm"] == before["Gemm"] + 2 * (before["Split"] - after["Split"])
+    follows(tiny_encoders.run_onnx(model, VALUES), tiny_encoders.outputs(VALUES), "float32")
+
+
+def test_both_formats_calibrate_to_the_same_ranges():
+    tflite, ours = tiny_encoders.tflite_ranges(), tiny_encoders.onnx_ranges()
+    assert sorted(ours.row_peaks.values()) == pytest.approx(sorted(tflite.row_peaks.values()), abs=1e-4)
+    assert ours.ranges["logits"] == pytest.approx(tflite.ranges["logits"], abs=1e-4)
