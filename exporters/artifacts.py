@@ -1,29 +1,28 @@
-"""From a Keras model to the bytes of every file: convert once, quantize as the recipe says, put the projection in front.
+"""From a graph to the bytes of every file: convert once, quantize as the recipe says, put the projection in front.
 
 Functions on values; nothing here touches the file system. What the files must hold is checked in `audit.py`.
 """
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from exporters.tensor_names import FEATURES, SIGNATURE, TEXT
+from exporters.graph import Graph
+from exporters.tensor_names import TEXT
 from exporters.to_tflite import to_tflite, trace
 from models_tf.errors import InputError
-from models_tf.ops.projection.config import ProjectionConfig
 from quantize.errors import RecipeError
 from quantize.recipe import RECIPES, Recipe
 
-# Rows of the second signature of features-in .tflite files; .onnx files take any number of rows.
-BATCH = 8
-BATCH_SIGNATURE = f"batch_{BATCH}"
 FLOAT = RECIPES["float32"]
 
-# Gives the calibration rows, int8 [1, time, feature] each; called once for each target.
-Calibration: TypeAlias = Callable[[], Iterable[np.ndarray]]
+_TOKEN_THREADS = 2
+
+# Gives the calibration rows, one at a time: arrays by the names of the inputs. Called once for each target.
+Calibration: TypeAlias = Callable[[], Iterable[Mapping[str, np.ndarray]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,49 +43,42 @@ class Artifact:
 class FloatModels:
     """What the converters made; every recipe starts from these. A target that is not asked for is None.
 
-    `tflite` is the model for one row and the one for `BATCH` rows; `onnx` takes any number.
+    `tflite` holds a model for each signature.
     """
 
-    tflite: tuple[bytes, bytes] | None
+    tflite: dict[str, bytes] | None
     onnx: Any
 
 
-def convert(model: Any, targets: tuple[str, ...]) -> FloatModels:
-    """Float models of the inference graph, with static shapes: one row, and `BATCH` rows for .tflite."""
-    length, size = model.config.max_seq_len, model.config.projection.feature_size
-
-    def traced(batch: int) -> Any:
-        return trace(model.features_to_logits, {FEATURES: ((batch, length, size), "int8")})
-
-    one, onnx = traced(1), None
+def convert(graph: Graph, targets: tuple[str, ...]) -> FloatModels:
+    """Float models of the graph, with static shapes."""
+    traced = {rows: trace(graph.function, graph.shapes(rows)) for rows in {1, *graph.signatures.values()}}
+    onnx = None
     if "onnx" in targets:
         from exporters.to_onnx import to_onnx
 
-        onnx = to_onnx(one)
-    return FloatModels(tflite=(to_tflite(one), to_tflite(traced(BATCH))) if "tflite" in targets else None, onnx=onnx)
+        onnx = to_onnx(traced[1], graph.rows)
+    tflite = None
+    if "tflite" in targets:
+        tflite = {name: to_tflite(traced[rows]) for name, rows in graph.signatures.items()}
+    return FloatModels(tflite=tflite, onnx=onnx)
 
 
-def build(
-    floats: FloatModels, recipe: Recipe, projection: ProjectionConfig, calibration: Calibration | None = None
-) -> list[Artifact]:
-    """Features-in and text-in of each target. `calibration` gives the rows of features, for static recipes."""
+def build(floats: FloatModels, recipe: Recipe, graph: Graph, calibration: Calibration | None = None) -> list[Artifact]:
+    """The files of each target: the graph, and with a projection the one that takes text."""
     files: list[tuple[str, str, bytes]] = []
     try:
         if floats.tflite is not None:
-            for graph, content in _tflite(*floats.tflite, recipe, projection, calibration):
-                files.append(("tflite", graph, content))
+            files += [("tflite", *file) for file in _tflite(floats.tflite, recipe, graph, calibration)]
         if floats.onnx is not None:
-            for graph, content in _onnx(floats.onnx, recipe, projection, calibration):
-                files.append(("onnx", graph, content))
+            files += [("onnx", *file) for file in _onnx(floats.onnx, recipe, graph, calibration)]
     except RecipeError as error:
         raise InputError(f"{error} Choose another --quantize.") from error
-    return [
-        Artifact(target=target, graph=graph, recipe=recipe.name, content=content) for target, graph, content in files
-    ]
+    return [Artifact(target=target, graph=name, recipe=recipe.name, content=content) for target, name, content in files]
 
 
 def _tflite(
-    float_one: bytes, float_batch: bytes, recipe: Recipe, projection: ProjectionConfig, calibration: Calibration | None
+    models: dict[str, bytes], recipe: Recipe, graph: Graph, calibration: Calibration | None
 ) -> Iterator[tuple[str, bytes]]:
     from quantize.calibration import calibrate
     from quantize.flatbuffer import read_model, write_model
@@ -96,46 +88,53 @@ def _tflite(
     from quantize.tflite_static import quantize_static
     from quantize.tflite_weights import to_float16, to_float32, to_int8_dynamic
 
-    ranges = calibrate(float_one, _rows(calibration)) if recipe.needs_calibration else None
+    first = next(iter(models.values()))
+    ranges = calibrate(first, _rows(calibration), threads=_threads(graph)) if recipe.needs_calibration else None
 
-    def quantized(content: bytes) -> Any:
+    def quantized(content: bytes) -> bytes:
         if ranges is not None:
-            content = quantize_static(content, ranges)
-        elif recipe.activations == "dynamic-int8":
-            content = to_int8_dynamic(content)
-        elif recipe.weight_bits == 16:
-            content = to_float16(content)
-        else:
-            content = to_float32(content)
-        return read_model(content)
+            return quantize_static(content, ranges)
+        if recipe.activations == "dynamic-int8":
+            return to_int8_dynamic(content)
+        if recipe.weight_bits == 16:
+            return to_float16(content)
+        return to_float32(content)
 
-    one = quantized(float_one)
-    yield FEATURES, write_model(merge_signatures({SIGNATURE: one, BATCH_SIGNATURE: quantized(float_batch)}))
-    text = copy.deepcopy(one)
-    prepend_projection(text, projection.to_text())
-    compact(text)
-    yield TEXT, write_model(text)
+    if len(models) == 1 and graph.projection is None:
+        yield graph.name, quantized(first)
+        return
+    parts = {name: read_model(quantized(content)) for name, content in models.items()}
+    yield graph.name, write_model(merge_signatures(parts))
+    if graph.projection is not None:
+        text = copy.deepcopy(next(iter(parts.values())))
+        prepend_projection(text, graph.projection)
+        compact(text)
+        yield TEXT, write_model(text)
 
 
-def _onnx(
-    model: Any, recipe: Recipe, projection: ProjectionConfig, calibration: Calibration | None
-) -> Iterator[tuple[str, bytes]]:
+def _onnx(model: Any, recipe: Recipe, graph: Graph, calibration: Calibration | None) -> Iterator[tuple[str, bytes]]:
     from quantize.onnx_calibration import calibrate_onnx
     from quantize.onnx_static import quantize_static_onnx
     from quantize.onnx_weights import to_float16_onnx, to_int8_dynamic_onnx
     from quantize.passes.prepend_projection_onnx import prepend_projection_onnx
 
     if recipe.activations == "static-int8":
-        model = quantize_static_onnx(model, calibrate_onnx(model, _rows(calibration)))
+        model = quantize_static_onnx(model, calibrate_onnx(model, _rows(calibration), threads=_threads(graph)))
     elif recipe.activations == "dynamic-int8":
         model = to_int8_dynamic_onnx(model)
     elif recipe.weight_bits == 16:
         model = to_float16_onnx(model)
-    yield FEATURES, model.SerializeToString(deterministic=True)
-    yield TEXT, prepend_projection_onnx(model, projection.to_text()).SerializeToString(deterministic=True)
+    yield graph.name, model.SerializeToString(deterministic=True)
+    if graph.projection is not None:
+        yield TEXT, prepend_projection_onnx(model, graph.projection).SerializeToString(deterministic=True)
 
 
-def _rows(calibration: Calibration | None) -> Iterable[dict[str, np.ndarray]]:
+def _threads(graph: Graph) -> int:
+    """Token models take a tenth of a second a row; the small ones with a projection lose more than they gain by two."""
+    return _TOKEN_THREADS if graph.projection is None else 1
+
+
+def _rows(calibration: Calibration | None) -> Iterable[Mapping[str, np.ndarray]]:
     if calibration is None:
         raise ValueError("A static recipe needs calibration rows. Received: none.")
-    return ({FEATURES: features} for features in calibration())
+    return calibration()

@@ -159,8 +159,20 @@ def _export_parser() -> _Parser:
     )
     add = parser.add_argument
     add("--model", metavar="NAME", help=f"{', '.join(registry.MODELS)} (default {request.DEFAULT_MODEL})")
-    add("--task", metavar="NAME", help="which bundled model: " + ", ".join(registry.MODELS["prado"].tasks))
-    add("--checkpoint", type=Path, metavar="DIR", help="a folder that `export-mobile train` wrote")
+    add(
+        "--task",
+        metavar="NAME",
+        help=f"which bundled model: {', '.join(registry.MODELS['prado'].tasks)}; or what a token model does: "
+        f"{', '.join(request.TOKEN_TASKS)} (default: what its head says)",
+    )
+    add(
+        "--checkpoint",
+        type=Path,
+        metavar="DIR",
+        help="a folder that `export-mobile train` wrote; for token models a Hugging Face folder or hub id too",
+    )
+    add("--random-init", action="store_true", help="token models: untrained weights, for size and speed work")
+    add("--preset", metavar="NAME", help="sizes of --random-init: opt (default), tiny, ib-bert; of bert: base")
     add(
         "--quantize",
         default=request.DEFAULT_RECIPE,
@@ -169,8 +181,10 @@ def _export_parser() -> _Parser:
     )
     add("--target", default=",".join(request.TARGETS), metavar="LIST", help="tflite,onnx (default both)")
     add("--eval-data", type=Path, metavar="FILE", help="labelled rows (.tsv .csv .jsonl, or .gz of them) for accuracy")
+    add("--eval-rows", type=int, metavar="N", help="measure on the first N rows only (default: on all)")
     add("--calibration-data", type=Path, metavar="FILE", help="rows for int8 ranges (default: a part of --eval-data)")
     add("--text-column", metavar="NAME", help="column with the text (default text, sentence or utterance)")
+    add("--text-pair-column", metavar="NAME", help="column with the second text of sentence pairs, for token models")
     add("--label-column", metavar="NAME", help="column with the label (default label, intent, class or category)")
     add(
         "--label-separator",
@@ -178,7 +192,9 @@ def _export_parser() -> _Parser:
         metavar="TEXT",
         help="between labels of multi-label rows (default |)",
     )
-    add("--max-seq-len", type=int, metavar="N", help="tokens of the exported graph (default: as trained)")
+    add("--max-seq-len", type=int, metavar="N", help="tokens of the exported graph (default: as trained; at most 128)")
+    add("--fold", default="full", metavar="MODE", help=f"token models, exact rewrites: {', '.join(request.FOLDS)}")
+    add("--no-fold", dest="fold", action="store_const", const="off", help="the same as --fold off")
     add("--output", type=Path, metavar="DIR", help=f"folder to write (default {request.OUTPUT_ROOT}/MODEL-TASK-RECIPE)")
     add("--force", action="store_true", help="replace an output folder that an export wrote before")
     add("--json", action="store_true", help="print the report as JSON, and nothing else")

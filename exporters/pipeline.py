@@ -3,7 +3,7 @@
 The whole job in order; each step is a module of its own. Only this and the command touch the file system.
 """
 
-from exporters import artifacts, bench, checks, gate, inspection, rows, source, verify
+from exporters import artifacts, bench, gate, inspection, rows, subject, verify
 from exporters.output import OutputFolder
 from exporters.progress import Progress
 from exporters.report import Report
@@ -22,38 +22,38 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
     recipe, is_float = RECIPES[request.quantize], request.quantize == artifacts.FLOAT.name
     with OutputFolder(request.output_folder, force=request.force) as folder:
         with progress.stage("read checkpoint and rows"):
-            origin = source.load(request)
-            projection = source.projection(origin)
-            data = rows.load(request, origin.labels, origin.config.multi_label, calibrate=recipe.needs_calibration)
+            source = subject.load(request)
+            data = source.rows(calibrate=recipe.needs_calibration)
 
         with progress.stage("load TensorFlow, build model"):
-            model = source.build(origin)
+            model = source.build(data)
 
         with progress.stage("convert to " + " and ".join(request.target)):
-            converted = artifacts.convert(model, request.target)
-            floats = artifacts.build(converted, artifacts.FLOAT, projection.config)
+            converted = artifacts.convert(model.graph, request.target)
+            floats = artifacts.build(converted, artifacts.FLOAT, model.graph)
 
         with progress.stage(f"quantize: {recipe.name}"):
-            calibration = source.calibration(projection, data.calibration_texts)
-            files = floats if is_float else artifacts.build(converted, recipe, projection.config, calibration)
+            calibration = rows.calibration_feeds(data, model.graph.input_names)
+            files = floats if is_float else artifacts.build(converted, recipe, model.graph, calibration)
 
         with progress.stage("write and inspect files"):
             references = [] if is_float else [(file, folder.scratch_write(file.name, file.content)) for file in floats]
             placed = [(file, folder.write(file.name, file.content)) for file in files]
-            folder.write("labels.txt", "".join(label + "\n" for label in origin.labels))
-            folder.write("projection.json", inspection.projection_json(projection, placed))
-            records, problems = inspection.inspect(placed, recipe, others=("labels.txt", "projection.json"))
+            beside = model.side_files(placed)
+            for name, content in beside.items():
+                folder.write(name, content)
+            records, problems = inspection.inspect(placed, recipe, others=tuple(beside))
         progress.release()  # what can be wrong with the input, the recipe or the disk has had its say
 
-        with progress.stage(f"verify on {len(data.texts)} rows"):
-            planned, probes = checks.plan(model, [*references, *placed])
-            verified = verify.verify(planned, probes, data, source.projector(projection), seed=request.seed)
+        with progress.stage(f"verify on {len(data.evaluation)} rows"):
+            verified = verify.verify(*model.checks(references, placed), data.evaluation, seed=request.seed)
 
         with progress.stage("measure latency"):
-            latency, not_timed = bench.latencies(files, config=projection.config, text=data.texts[0].encode())
+            described = model.describe()
+            latency, not_timed = bench.latencies(files, model.timed_rows, own=described["max_seq_len"])
 
         report = Report(
-            model=source.describe(origin, request),
+            model=described,
             quantize=recipe.name,
             target=request.target,
             output=str(request.output_folder),

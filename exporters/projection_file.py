@@ -54,12 +54,12 @@ def projection_file(
         "files": files,
         "examples": examples,
     }
-    return _short_lists(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+    return short_lists(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
-def _short_lists(text: str) -> str:
+def short_lists(text: str) -> str:
     """A list of numbers on one line: a row of 512 is no page of 512 lines."""
     # A line break inside of a JSON text is written as an escape, so the pattern cannot match within one.
     return re.sub(
-        r"\[\n[-\d,.\s]+\]", lambda match: "[" + ", ".join(match[0][1:-1].replace(",", " ").split()) + "]", text
+        r"\[\n[-+\de,.\s]+\]", lambda match: "[" + ", ".join(match[0][1:-1].replace(",", " ").split()) + "]", text
     )

@@ -1,9 +1,14 @@
 """The report for people: report.md, and the short summary that the command prints."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from exporters.report import Report
+from models_tf.score import Score
 
+UNTRAINED = "untrained: random weights, for size and speed only"
+# No shares of rows: -1 to 1, given times 100.
+_CORRELATIONS = ("pearson", "spearman", "matthews")
 LATENCY_NOTE = "One thread of the machine that exported, median; it ranks files, it does not predict a phone."
 
 
@@ -17,10 +22,7 @@ def markdown(report: Report) -> str:
             ("", ""),
             [
                 ("command", f"`{report.command}`"),
-                ("labels", str(model["num_labels"])),
-                ("parameters", f"{model['parameters']:,}"),
-                ("tokens", str(model["max_seq_len"])),
-                ("features", f"{model['feature_size']} ({model['features']})"),
+                *_model(model),
                 ("measured on", f"{report.data['eval_rows']} rows of {report.data['eval_source']}"),
                 ("calibrated on", f"{report.data['calibration_rows']} rows of {report.data['calibration_source']}"),
                 ("seed", str(report.seed)),
@@ -43,6 +45,23 @@ def markdown(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _model(model: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = [
+        ("labels", str(model["num_labels"])),
+        ("parameters", f"{model['parameters']:,}"),
+        ("tokens", str(model["max_seq_len"])),
+    ]
+    if "features" in model:
+        return [*rows, ("features", f"{model['feature_size']} ({model['features']})")]
+    return [
+        ("weights", "trained" if model["trained"] else f"**{UNTRAINED}**"),
+        *rows,
+        ("inputs", ", ".join(model["inputs"])),
+        ("rewrites", f"{model['fold']}: {', '.join(model['rewrites']) or 'none'}"),
+        ("mask value", f"{model['mask_value']:g}"),
+    ]
+
+
 def summary(report: Report) -> str:
     """What the command prints at the end."""
     lines = []
@@ -50,17 +69,19 @@ def summary(report: Report) -> str:
     if report.accuracy:
         first = report.accuracy[0]
         lines.append(
-            f"{first.stage:<34} {first.score.metric} {_points(first.score.value, first.score.standard_error)}, n = {first.score.n}"
+            f"{first.stage:<34} {_metric(first.score.metric)} {_points(first.score)}, n = {first.score.n}"
         )
     for file in report.model_files():
         stage = next((scores[name] for name in scores if name.startswith(file.name)), None)
-        accuracy = f"{stage.score.value:6.2f} % ({0.0 - stage.drop:+.2f})" if stage else ""
+        accuracy = f"{stage.score.value:6.2f}{_unit(stage.score.metric)} ({0.0 - stage.drop:+.2f})" if stage else ""
         lines.append(f"{file.name:<34} {file.size_bytes:>9,} bytes  {accuracy}")
-    float_rows = [row.max_abs for row in report.parity if row.limit]
+    float_rows = [row.max_abs / row.scale for row in report.parity if row.limit]
     if float_rows:
-        lines.append(f"{'float parity, largest difference':<34} {max(float_rows):.1e}")
+        relative = " of the largest answer" if any(row.scale != 1 for row in report.parity if row.limit) else ""
+        lines.append(f"{'float parity, largest difference':<34} {max(float_rows):.1e}{relative}")
     lines += [f"note: {note}" for note in report.notes]
-    lines.append(f"{_verdict(report)}: {report.output}")
+    untrained = "" if report.model.get("trained", True) else f" ({UNTRAINED})"
+    lines.append(f"{_verdict(report)}{untrained}: {report.output}")
     return "\n".join(lines) + "\n"
 
 
@@ -87,9 +108,12 @@ def _accuracy(report: Report) -> str:
     rows = []
     for stage in report.accuracy:
         exact = "" if stage.score.exact_match is None else f" (exact match {stage.score.exact_match:.2f})"
-        value = _points(stage.score.value, stage.score.standard_error) + exact
-        rows.append((stage.stage, value, f"{stage.drop:+.2f}", str(stage.score.n)))
-    return _table(("stage", f"{report.accuracy[0].score.metric}, standard error", "drop", "n"), rows)
+        value = _points(stage.score) + exact
+        more = [f"{number:.2f}" for number in stage.score.more.values()]
+        rows.append((stage.stage, value, f"{stage.drop:+.2f}", str(stage.score.n), *more))
+    first = report.accuracy[0].score
+    names = map(_metric, first.more)
+    return _table(("stage", f"{_metric(first.metric)}, standard error", "drop", "n", *names), rows)
 
 
 def _parity(report: Report) -> str:
@@ -99,7 +123,7 @@ def _parity(report: Report) -> str:
             row.reference,
             f"{row.max_abs:.2e}",
             f"{row.mean_abs:.2e}",
-            f"{100 * row.argmax_agreement:.2f} %",
+            "" if row.argmax_agreement is None else f"{100 * row.argmax_agreement:.2f} %",
             "" if row.limit is None else "equal" if row.limit == 0 else f"{row.limit:g}",
             "" if row.limit is None else "yes" if row.passed else "**no**",
         )
@@ -127,8 +151,16 @@ def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _points(value: float, error: float) -> str:
-    return f"{value:.2f} % ± {error:.2f}"
+def _metric(name: str) -> str:
+    return f"{name} x 100" if name in _CORRELATIONS else name
+
+
+def _unit(metric: str) -> str:
+    return "" if metric in _CORRELATIONS else " %"
+
+
+def _points(score: Score) -> str:
+    return f"{score.value:.2f}{_unit(score.metric)} ± {score.standard_error:.2f}"
 
 
 def _number(value: int | None) -> str:

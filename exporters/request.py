@@ -1,8 +1,10 @@
 """`ExportRequest`: all that one export is told. The flags of the command are its fields.
 
-Checks what can be checked without reading a file; imports neither TensorFlow nor numpy.
+Checks what can be checked before the work; imports neither TensorFlow nor numpy. Of the files it reads none but a
+checkpoint's config.json, which says what kind of model it is when no name is given.
 """
 
+import json
 import numbers
 import os
 import re
@@ -19,6 +21,10 @@ from quantize import recipe as recipes
 
 DEFAULT_MODEL = "prado"
 DEFAULT_RECIPE = "int8"
+# What a token model can be exported for: the heads of `models_tf.encoder.heads`; a regression is a classification head
+# with one label.
+TOKEN_TASKS = ("classification", "regression", "token-classification", "question-answering", "base")
+FOLDS = ("full", "safe", "off")
 TARGETS = ("tflite", "onnx")
 OUTPUT_ROOT = Path("export-mobile-out")
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
@@ -27,8 +33,9 @@ _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024, "M": 1 << 20, "MB":
 _KINDS: dict[str, tuple[tuple[type, ...], str, Callable[[Any], Any]]] = {
     **dict.fromkeys(("checkpoint", "eval_data", "calibration_data", "output"), ((str, os.PathLike), "a path", Path)),
     **dict.fromkeys(("model", "task", "quantize"), ((str,), "a text", str)),
-    **dict.fromkeys(("text_column", "label_column", "label_separator"), ((str,), "a text", str)),
-    **dict.fromkeys(("max_seq_len", "seed"), ((numbers.Integral,), "a whole number", int)),
+    **dict.fromkeys(("text_column", "text_pair_column", "label_column", "label_separator"), ((str,), "a text", str)),
+    **dict.fromkeys(("fold", "preset"), ((str,), "a text", str)),
+    **dict.fromkeys(("max_seq_len", "eval_rows", "seed"), ((numbers.Integral,), "a whole number", int)),
     "max_size_bytes": ((numbers.Integral,), "a whole number of bytes", int),
     "max_drop": ((numbers.Real,), "a number of points", float),
 }
@@ -38,6 +45,8 @@ _KINDS: dict[str, tuple[tuple[type, ...], str, Callable[[Any], Any]]] = {
 class ExportRequest:
     """One export. `model` and `task` choose a bundled model, `checkpoint` takes a folder that was trained.
 
+    For token models `checkpoint` is a folder as Hugging Face writes it, or an id of its hub, and `task` says what the
+    model does (default: what its head says). `random_init` makes one of a `preset`'s sizes without a checkpoint.
     `max_size_bytes` holds every model file written, `max_drop` (points) the accuracy of every quantized one.
     """
 
@@ -47,11 +56,16 @@ class ExportRequest:
     quantize: str = DEFAULT_RECIPE
     target: tuple[str, ...] = TARGETS
     eval_data: Path | None = None
+    eval_rows: int | None = None
     calibration_data: Path | None = None
     text_column: str | None = None
+    text_pair_column: str | None = None
     label_column: str | None = None
     label_separator: str = DEFAULT_SEPARATOR
     max_seq_len: int | None = None
+    fold: str = "full"
+    random_init: bool = False
+    preset: str | None = None
     output: Path | None = None
     force: bool = False
     seed: int = 0
@@ -69,15 +83,15 @@ class ExportRequest:
             )
         if self.model is not None:
             registry.get(self.model)
-        if self.checkpoint is None:
-            registry.get(self.model or DEFAULT_MODEL).bundled_folder(self.task)
-        elif self.task is not None:
-            raise InputError(
-                f"--task names a bundled model and --checkpoint a folder: give one. Received: {self.task}."
-            )
+        if self.kind == registry.TOKENS:
+            self._check_tokens()
+        else:
+            self._check_projection()
         check_separator(self.label_separator)
         if self.max_seq_len is not None and not 1 <= self.max_seq_len <= MAX_SEQ_LEN:
             raise InputError(f"--max-seq-len must be 1 to {MAX_SEQ_LEN}. Received: {self.max_seq_len}.")
+        if self.eval_rows is not None and self.eval_rows < 1:
+            raise InputError(f"--eval-rows must be at least 1. Received: {self.eval_rows}.")
         if not 0 <= self.seed < 1 << 63:
             raise InputError(f"--seed must be 0 to 2^63 - 1. Received: {self.seed}.")
         if self.max_size_bytes is not None and self.max_size_bytes < 1:
@@ -85,7 +99,7 @@ class ExportRequest:
         if self.max_drop is not None and not 0.0 <= self.max_drop <= 100.0:
             raise InputError(f"--max-drop must be 0 to 100 points. Received: {self.max_drop}.")
         for flag, path in (("--eval-data", self.eval_data), ("--calibration-data", self.calibration_data)):
-            if path is not None and not path.is_file():
+            if path is not None and not path.is_file() and not (self.kind == registry.TOKENS and path.is_dir()):
                 received = "a folder" if path.is_dir() else "no such file"
                 raise InputError(f"{flag} must be a file. Received: {path} ({received}).")
 
@@ -98,6 +112,52 @@ class ExportRequest:
             if not isinstance(value, kinds) or isinstance(value, bool):
                 raise InputError(f"`{name}` must be {meaning}. Received: {value!r}.")
             object.__setattr__(self, name, convert(value))
+        if not isinstance(self.random_init, bool):
+            raise InputError(f"`random_init` must be true or false. Received: {self.random_init!r}.")
+
+    def _check_projection(self) -> None:
+        if self.checkpoint is None:
+            registry.get(self.model or DEFAULT_MODEL).bundled_folder(self.task)
+        elif self.task is not None:
+            raise InputError(
+                f"--task names a bundled model and --checkpoint a folder: give one. Received: {self.task}."
+            )
+        for flag, given in (
+            ("--text-pair-column", self.text_pair_column is not None),
+            ("--random-init", self.random_init),
+            ("--preset", self.preset is not None),
+        ):
+            if given:
+                name = self.model or DEFAULT_MODEL
+                raise InputError(f"{flag} is for token models ({_token_models()}). Received: a {name} model.")
+
+    def _check_tokens(self) -> None:
+        name = self.model or "token"
+        if self.checkpoint is None and not self.random_init:
+            raise InputError(
+                f"No trained {name} ships with the package: give --checkpoint DIR, or --random-init for untrained "
+                "weights (size and speed only)."
+            )
+        if self.checkpoint is not None and self.random_init:
+            raise InputError(f"--random-init takes no --checkpoint: give one. Received: {self.checkpoint}.")
+        if self.preset is not None and not self.random_init:
+            raise InputError(f"--preset is for --random-init. Received: {self.preset} with a checkpoint.")
+        for path in (self.eval_data, self.calibration_data):
+            if self.random_init and path is not None:
+                raise InputError(f"--random-init has no tokenizer to read texts with. Received: {path}.")
+        for flag, value, choices in (("--task", self.task, TOKEN_TASKS), ("--fold", self.fold, FOLDS)):
+            if value is not None and value not in choices:
+                raise InputError(
+                    f"{flag} of a {name} model must be one of {', '.join(choices)}. Received: {value}."
+                    + registry.nearest(value, choices)
+                )
+
+    @property
+    def kind(self) -> str:
+        """What goes into the model: `registry.PROJECTION` or `registry.TOKENS`."""
+        if self.model is not None:
+            return registry.get(self.model).kind
+        return _kind_of(self.checkpoint) if self.checkpoint is not None else registry.PROJECTION
 
     @property
     def checkpoint_folder(self) -> Path:
@@ -111,10 +171,24 @@ class ExportRequest:
         """The folder that is written; without `output` it is named after model, task and recipe."""
         if self.output is not None:
             return self.output
-        name = self.checkpoint_folder.resolve().name
+        name = "random" if self.random_init else self.checkpoint_folder.resolve().name
         if self.checkpoint is None or self.model is not None:
             name = f"{self.model or DEFAULT_MODEL}-{name}"
         return OUTPUT_ROOT / f"{name}-{self.quantize}"
+
+
+def _kind_of(folder: Path) -> str:
+    """Checkpoints of ours have a "format" in their config.json, those of token models a "model_type"."""
+    try:
+        document = json.loads((folder / "config.json").read_bytes())
+    except (OSError, ValueError):  # the reader of checkpoints says what is wrong with it
+        return registry.PROJECTION
+    is_tokens = isinstance(document, dict) and "model_type" in document and "format" not in document
+    return registry.TOKENS if is_tokens else registry.PROJECTION
+
+
+def _token_models() -> str:
+    return ", ".join(entry.name for entry in registry.MODELS.values() if entry.kind == registry.TOKENS)
 
 
 def parse_targets(text: str) -> tuple[str, ...]:

@@ -1,58 +1,85 @@
 """Which rows a run works with: those that measure accuracy and parity, and, apart from them, those that calibrate.
 
 Bundled models bring both. `--eval-data` alone is split by a hash of the text, so that no text is on both sides.
-Leaves out features and logits.
+Leaves out what a row is: texts of projection models are in `text_rows.py`, ids of token models in `token_rows.py`.
 """
 
 import dataclasses
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from exporters.request import ExportRequest
-from models_tf.data import Row, labels_of, read_table
+from exporters.runners import Feed, Outputs
 from models_tf.errors import InputError
+from models_tf.score import Score
 
 # Ranges of activations settle after some hundred rows; more only costs time.
 MAX_CALIBRATION_ROWS = 300
 # Fewer rows than this get a note.
 FEW_ROWS = 100
+GENERATED = "generated"
 # One text in five calibrates when one file serves both.
 _CALIBRATION_SHARE = 5
-_PROBE_ROWS = 64
-_PROBE_WORDS = (
-    "play",
-    "book",
-    "a",
-    "table",
-    "for",
-    "two",
-    "in",
-    "the",
-    "What",
-    "is",
-    "weather",
-    "NASA",
-    "é",
-    "42",
-    "?",
-    "日本",
-)
+
+
+class Examples(Protocol):
+    """Rows of one kind of model. `keys` are what the split goes by; `labelled` says whether `score` can be asked."""
+
+    @property
+    def keys(self) -> Sequence[str]: ...
+
+    @property
+    def labelled(self) -> bool: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader remarked, for the report."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def take(self, indices: Sequence[int]) -> "Examples": ...
+
+    def chunks(self, most: int) -> Iterator[Feed]:
+        """Inputs of all rows by name, at most so many rows at a time, fewer where they are large."""
+        ...
+
+    def answers(self, outputs: Outputs) -> np.ndarray:
+        """The numbers that decide, [n, labels]: what parity compares."""
+        ...
+
+    def score(self, outputs: Outputs, *, seed: int) -> Score: ...
+
+
+class Reader(Protocol):
+    """Makes examples for one model."""
+
+    def read(self, path: Path) -> Examples:
+        """Rows with labels."""
+        ...
+
+    def read_texts(self, path: Path) -> Examples:
+        """Rows to calibrate with, without labels and without empty texts."""
+        ...
+
+    def generate(self, seed: int) -> Examples:
+        """Made-up rows: parity can be judged on them."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Texts to verify on, their targets if known, and texts to calibrate on."""
+    """Rows to verify on and rows to calibrate on (None: the recipe needs none)."""
 
-    texts: list[str]
-    targets: np.ndarray | None
+    evaluation: Examples
     source: str
-    calibration_texts: list[str]
+    calibration: Examples | None
     calibration_source: str
     notes: tuple[str, ...] = ()
 
@@ -60,149 +87,126 @@ class Rows:
         """For the report."""
         return {
             "eval_source": self.source,
-            "eval_rows": len(self.texts),
-            "labelled": self.targets is not None,
+            "eval_rows": len(self.evaluation),
+            "labelled": self.evaluation.labelled,
             "calibration_source": self.calibration_source,
-            "calibration_rows": len(self.calibration_texts),
+            "calibration_rows": _count(self.calibration),
         }
+
+
+def _count(examples: Examples | None) -> int:
+    return 0 if examples is None else len(examples)
 
 
 def few_rows(rows: Rows) -> tuple[str, ...]:
     """What a small number of rows cannot show."""
     notes = []
-    if rows.targets is not None and len(rows.texts) < FEW_ROWS:
-        one = 100 / len(rows.texts)
-        notes.append(f"Only {len(rows.texts)} rows measure accuracy: one of them is {one:.1f} points.")
-    if 0 < len(rows.calibration_texts) < FEW_ROWS:
+    measuring, calibrating = len(rows.evaluation), _count(rows.calibration)
+    if rows.evaluation.labelled and measuring < FEW_ROWS:
+        notes.append(f"Only {measuring} rows measure accuracy: one of them is {100 / measuring:.1f} points.")
+    if 0 < calibrating < FEW_ROWS and rows.calibration_source != GENERATED:
         notes.append(
-            f"Only {len(rows.calibration_texts)} rows calibrate: values outside of their range will be clipped. "
+            f"Only {calibrating} rows calibrate: values outside of their range will be clipped. "
             f"Give {FEW_ROWS} or more."
         )
     return tuple(notes)
 
 
-def load(request: ExportRequest, labels: Sequence[str], multi_label: bool, *, calibrate: bool) -> Rows:
-    """The rows of a request. `calibrate` says whether the recipe needs calibration rows."""
-    folder = request.checkpoint_folder
+def load(request: ExportRequest, reader: Reader, *, calibrate: bool, bundled: Path | None = None) -> Rows:
+    """The rows of a request. `calibrate` says whether the recipe needs some; `bundled` is a folder that has both."""
+    return _first(_load(request, reader, calibrate=calibrate, bundled=bundled), request.eval_rows)
+
+
+def _load(request: ExportRequest, reader: Reader, *, calibrate: bool, bundled: Path | None) -> Rows:
     evaluation, calibration = request.eval_data, request.calibration_data
-    if request.checkpoint is None:
-        calibration = calibration or (folder / "calibration.tsv" if evaluation is None else None)
-        evaluation = evaluation or folder / "eval.tsv"
-    if evaluation is None and calibrate and calibration is None:
+    if bundled is not None:
+        calibration = calibration or (bundled / "calibration.tsv" if evaluation is None else None)
+        evaluation = evaluation or bundled / "eval.tsv"
+    if evaluation is None and calibrate and calibration is None and not request.random_init:
         raise InputError(
             f"Recipe {request.quantize} needs example texts: give --calibration-data FILE, or --eval-data FILE to split."
         )
     if evaluation is None and request.max_drop is not None:
         raise InputError("--max-drop needs rows to measure accuracy on: give --eval-data FILE.")
-    loaded = (
-        _without_eval(calibration, request)
-        if evaluation is None
-        else _with_eval(evaluation, labels, multi_label, request)
-    )
+    if evaluation is None:
+        loaded = _without_eval(calibration, reader, request.seed)
+    else:
+        examples = reader.read(evaluation)
+        loaded = Rows(
+            evaluation=examples,
+            source=str(evaluation),
+            calibration=None,
+            calibration_source="not needed",
+            notes=examples.notes,
+        )
     if not calibrate:
-        return dataclasses.replace(loaded, calibration_texts=[], calibration_source="not needed")
+        return loaded
     if calibration is not None:
-        texts = _calibration_texts(calibration, request)
+        examples = _sample(reader.read_texts(calibration), request.seed)
+        return dataclasses.replace(loaded, calibration=examples, calibration_source=str(calibration))
+    if evaluation is None:
+        note = "Ranges of activations come from generated rows: sizes and times are real, answers are not."
         return dataclasses.replace(
-            loaded, calibration_texts=_sample(texts, request.seed), calibration_source=str(calibration)
+            loaded,
+            calibration=reader.generate(request.seed + 1),
+            calibration_source=GENERATED,
+            notes=(*loaded.notes, note),
         )
     return _split(loaded, request.seed)
 
 
-def _with_eval(path: Path, labels: Sequence[str], multi_label: bool, request: ExportRequest) -> Rows:
-    rows = _read(path, request)
-    return Rows(
-        texts=[row.text for row in rows],
-        targets=_targets(rows, path, labels, request.label_separator if multi_label else None),
-        source=str(path),
-        calibration_texts=[],
-        calibration_source="",
-    )
+def calibration_feeds(rows: Rows, inputs: Sequence[str]) -> Callable[[], Iterator[Mapping[str, np.ndarray]]] | None:
+    """Gives the calibration rows one at a time, each time it is called; only the inputs named."""
+    calibration = rows.calibration
+    if calibration is None:
+        return None
+    return lambda: ({name: np.asarray(feed[name]) for name in inputs} for feed in calibration.chunks(1))
 
 
-def _without_eval(calibration: Path | None, request: ExportRequest) -> Rows:
+def _without_eval(calibration: Path | None, reader: Reader, seed: int) -> Rows:
     """No labels: parity can still be judged, on the calibration texts or on made-up ones."""
-    note = "Accuracy is not measured: no --eval-data was given."
-    if calibration is not None:
-        texts = _sample(_calibration_texts(calibration, request), request.seed)
-        return Rows(
-            texts=texts,
-            targets=None,
-            source=str(calibration),
-            calibration_texts=[],
-            calibration_source="",
-            notes=(note,),
-        )
-    generator = random.Random(request.seed)
-    texts = [" ".join(generator.choices(_PROBE_WORDS, k=generator.randint(0, 12))) for _ in range(_PROBE_ROWS)]
+    examples = reader.generate(seed) if calibration is None else _sample(reader.read_texts(calibration), seed)
     return Rows(
-        texts=texts, targets=None, source="generated", calibration_texts=[], calibration_source="", notes=(note,)
+        evaluation=examples,
+        source=GENERATED if calibration is None else str(calibration),
+        calibration=None,
+        calibration_source="not needed",
+        notes=("Accuracy is not measured: no --eval-data was given.",),
     )
 
 
 def _split(rows: Rows, seed: int) -> Rows:
-    calibrating = [hashlib.sha256(text.encode()).digest()[0] % _CALIBRATION_SHARE == 0 for text in rows.texts]
-    if all(calibrating) or not any(calibrating):
+    keys = rows.evaluation.keys
+    calibrating = np.array([hashlib.sha256(key.encode()).digest()[0] % _CALIBRATION_SHARE == 0 for key in keys])
+    if calibrating.all() or not calibrating.any():
         raise InputError(
             f"{rows.source} has too few different texts to calibrate and measure with. "
-            f"Received: {len(set(rows.texts))}; give --calibration-data FILE."
+            f"Received: {len(set(keys))}; give --calibration-data FILE."
         )
-    kept = np.flatnonzero(~np.array(calibrating))
-    texts = [text for text, taken in zip(rows.texts, calibrating, strict=True) if taken]
-    sampled = _sample(texts, seed)
-    note = f"{rows.source} was split by text: {len(kept)} rows measure, {len(sampled)} of the other {len(texts)} calibrate."
-    return Rows(
-        texts=[rows.texts[i] for i in kept],
-        targets=None if rows.targets is None else rows.targets[kept],
-        source=rows.source,
-        calibration_texts=sampled,
+    kept, taken = (np.flatnonzero(chosen).tolist() for chosen in (~calibrating, calibrating))
+    sampled = _sample(rows.evaluation.take(taken), seed)
+    note = f"{rows.source} was split by text: {len(kept)} rows measure, {len(sampled)} of the other {len(taken)} calibrate."
+    return dataclasses.replace(
+        rows,
+        evaluation=rows.evaluation.take(kept),
+        calibration=sampled,
         calibration_source=rows.source,
         notes=(*rows.notes, note),
     )
 
 
-def _sample(texts: list[str], seed: int) -> list[str]:
-    if len(texts) <= MAX_CALIBRATION_ROWS:
-        return texts
-    picked = sorted(random.Random(seed).sample(range(len(texts)), MAX_CALIBRATION_ROWS))
-    return [texts[i] for i in picked]
+def _first(rows: Rows, most: int | None) -> Rows:
+    """At most so many rows to measure on, and those that share the last one's key: windows of a question stay together."""
+    keys = rows.evaluation.keys
+    if most is None or most >= len(keys):
+        return rows
+    while most < len(keys) and keys[most] == keys[most - 1]:
+        most += 1
+    note = f"Measured on the first {most} of {len(keys)} rows, as --eval-rows asks for."
+    return dataclasses.replace(rows, evaluation=rows.evaluation.take(range(most)), notes=(*rows.notes, note))
 
 
-def _calibration_texts(path: Path, request: ExportRequest) -> list[str]:
-    texts = [row.text for row in _read(path, request, labelled=False) if row.text.strip()]
-    if not texts:
-        raise InputError(f"{path} must have texts to calibrate with. Received: only empty ones.")
-    return texts
-
-
-def _read(path: Path, request: ExportRequest, *, labelled: bool = True) -> list[Row]:
-    rows = list(read_table(path, request.text_column, request.label_column, labelled=labelled))
-    if not rows:
-        raise InputError(f"{path} must have rows under its header. Received: none.")
-    # JSON can hold half of a surrogate pair, which no runtime can be given.
-    return [dataclasses.replace(row, text=row.text.encode("utf-8", "replace").decode()) for row in rows]
-
-
-def _targets(rows: list[Row], path: Path, labels: Sequence[str], separator: str | None) -> np.ndarray:
-    """Label numbers; with a separator, which several labels a row have between them, a table of 0 and 1."""
-    number = {label: i for i, label in enumerate(labels)}
-    parts = [labels_of(row, path, separator) for row in rows]
-    for row, names in zip(rows, parts, strict=True):
-        for name in names:
-            if name not in number:
-                raise InputError(f"{path} row {row.line}: the model has no label {name!r}. It has {_shorten(labels)}.")
-    if len({name for names in parts for name in names}) < 2 and len(labels) > 1:
-        raise InputError(
-            f"{path} must have at least 2 different labels to measure accuracy. Received: {parts[0]} only."
-        )
-    if separator is None:
-        return np.array([number[names[0]] for names in parts], np.int64)
-    table = np.zeros((len(rows), len(labels)), bool)
-    for i, names in enumerate(parts):
-        table[i, [number[name] for name in names]] = True
-    return table
-
-
-def _shorten(labels: Sequence[str], limit: int = 10) -> str:
-    shown = ", ".join(labels[:limit])
-    return shown if len(labels) <= limit else f"{shown} and {len(labels) - limit} more"
+def _sample(examples: Examples, seed: int) -> Examples:
+    if len(examples) <= MAX_CALIBRATION_ROWS:
+        return examples
+    return examples.take(sorted(random.Random(seed).sample(range(len(examples)), MAX_CALIBRATION_ROWS)))

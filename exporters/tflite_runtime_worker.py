@@ -1,38 +1,53 @@
 """Runs one .tflite file in tflite-runtime, in a process of its own: beside TensorFlow it cannot be loaded.
 
-`python -m exporters.tflite_runtime_worker MODEL features|text` reads an .npz from stdin (`features`, or texts as `blob` and
-`offsets`) and writes an .npy of logits to stdout. An error is one line on stderr and exit code 1.
+`python -m exporters.tflite_runtime_worker MODEL INPUT[,INPUT...]` reads an .npz from stdin (an array by the name of each
+input; texts as NAME.blob and NAME.offsets) and writes an .npz of the outputs to stdout. An error is one line on stderr
+and exit code 1.
 """
 
 import io
 import itertools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 RUNTIME = "tflite-runtime"
+_BLOB, _OFFSETS = ".blob", ".offsets"
 
 
-def pack(values: np.ndarray | Sequence[bytes]) -> bytes:
-    """The worker's input: features [rows, time, feature] or texts."""
+def pack(feed: Mapping[str, np.ndarray | Sequence[bytes]]) -> bytes:
+    """The worker's input."""
+    arrays: dict[str, np.ndarray] = {}
+    for name, values in feed.items():
+        if isinstance(values, np.ndarray):
+            arrays[name] = values
+        else:
+            arrays[name + _BLOB] = np.frombuffer(b"".join(values), np.uint8)
+            arrays[name + _OFFSETS] = np.cumsum([0, *map(len, values)])
+    return packed(arrays)
+
+
+def packed(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Arrays by name as .npz, without pickle."""
     stream = io.BytesIO()
-    if isinstance(values, np.ndarray):
-        np.savez(stream, features=values)
-    else:
-        offsets = np.cumsum([0, *map(len, values)])
-        np.savez(stream, blob=np.frombuffer(b"".join(values), np.uint8), offsets=offsets)
+    np.savez(stream, **arrays)
     return stream.getvalue()
 
 
-def unpack(data: bytes) -> np.ndarray | list[bytes]:
+def unpack(data: bytes) -> dict[str, np.ndarray | Sequence[bytes]]:
+    feed: dict[str, np.ndarray | Sequence[bytes]] = {}
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        if "features" in arrays:
-            return arrays["features"]
-        blob, offsets = arrays["blob"].tobytes(), arrays["offsets"]
-    return [blob[start:end] for start, end in itertools.pairwise(offsets)]
+        for key in arrays:
+            if key.endswith(_BLOB):
+                name = key.removesuffix(_BLOB)
+                blob, offsets = arrays[key].tobytes(), arrays[name + _OFFSETS]
+                feed[name] = [blob[start:end] for start, end in itertools.pairwise(offsets)]
+            elif not key.endswith(_OFFSETS):
+                feed[key] = arrays[key]
+    return feed
 
 
 def main() -> int:
@@ -41,15 +56,13 @@ def main() -> int:
     answer = os.dup(1)
     os.dup2(2, 1)  # the runtime may print; stdout belongs to the answer
     try:
-        runner = TfliteRunner(Path(sys.argv[1]), takes=sys.argv[2], runtime=RUNTIME)
-        logits = runner(unpack(sys.stdin.buffer.read()))
+        runner = TfliteRunner(Path(sys.argv[1]), inputs=tuple(sys.argv[2].split(",")), runtime=RUNTIME)
+        outputs = runner(unpack(sys.stdin.buffer.read()))
     except (ImportError, RuntimeError, ValueError) as error:
         print(" ".join(str(error).split()), file=sys.stderr)
         return 1
-    stream = io.BytesIO()
-    np.save(stream, logits)
     with os.fdopen(answer, "wb") as pipe:
-        pipe.write(stream.getvalue())
+        pipe.write(packed(outputs))
     return 0
 
 

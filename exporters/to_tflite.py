@@ -14,14 +14,15 @@ from quantize.flatbuffer import read_model, write_model
 def trace(
     function: Callable[..., Any], inputs: Mapping[str, tuple[tuple[int | None, ...], str]], output: str = LOGITS
 ) -> Any:
-    """A concrete function with keyword inputs {name: (shape, dtype)} and one named output."""
+    """A concrete function with keyword inputs {name: (shape, dtype)}. One output gets the name; several have theirs."""
     import tensorflow as tf
 
     specs = {name: tf.TensorSpec(shape, tf.as_dtype(dtype), name=name) for name, (shape, dtype) in inputs.items()}
 
     @tf.function(autograph=False)
     def named(**values: tf.Tensor) -> dict[str, tf.Tensor]:
-        return {output: function(**values)}
+        result = function(**values)
+        return result if isinstance(result, dict) else {output: result}
 
     return named.get_concrete_function(**specs)
 

@@ -1,29 +1,20 @@
 """Verification: every file written, on the same rows, against what it must equal.
 
-Float files are held against Keras, text-in against features-in, quantized against float, so that conversion error and
-quantization error stay apart. Rows go through in chunks: memory does not grow with their number. Only logits are kept.
+Float files are held against Keras, text-in against features-in, quantized against float or Keras, so that conversion
+error and quantization error stay apart. Rows go through in chunks: memory does not grow with their number. Only outputs
+are kept.
 """
 
-import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeAlias
 
-import numpy as np
-
-from exporters.evaluate import score
 from exporters.parity import Parity, compare
 from exporters.report import StageScore
-from exporters.rows import Rows
-from exporters.runners import Runner, RunnerError
-from exporters.tensor_names import FEATURES
-
-# Texts -> features int8 [rows, time, feature].
-Project: TypeAlias = Callable[[Sequence[bytes]], np.ndarray]
+from exporters.rows import Examples
+from exporters.runners import Feed, Outputs, Runner, RunnerError, joined
 
 _CHUNK_ROWS = 256
-_CHUNK_BYTES = 1 << 26
 _WORKERS = 2
 # Two runtimes may round an int8 value differently; a runtime that cannot run a file answers with something else
 # altogether (zeros were seen), which is near chance: half of the rows is far from both.
@@ -32,11 +23,18 @@ _SAME_MODEL = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """A runner, the name of the runner it is held against (None for the reference of all), and the largest difference."""
+    """A runner, the name of the runner it is held against (None for the reference of all), and the largest difference.
+
+    A `relative` limit is that of the reference's largest answer. `most` rows are run, all when None; a check that is not
+    `scored` has no accuracy.
+    """
 
     runner: Runner
     against: str | None
     limit: float | None = None
+    relative: bool = False
+    most: int | None = None
+    scored: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,71 +44,87 @@ class Verification:
     notes: tuple[str, ...]
 
 
-def verify(
-    checks: Sequence[Check], probes: Sequence[Check], data: Rows, project: Project, *, seed: int = 0
-) -> Verification:
+def verify(checks: Sequence[Check], probes: Sequence[Check], examples: Examples, *, seed: int = 0) -> Verification:
     """Runs `checks` on all rows and `probes` (other runtimes, each start costly) on the first chunk.
 
     A check is held against an earlier one. The first is what accuracy drops are counted from.
     """
-    parts: dict[str, list[np.ndarray]] = {check.runner.name: [] for check in checks}
-    answers: list[np.ndarray | str] = []
+    parts: dict[str, list[Outputs]] = {check.runner.name: [] for check in checks}
+    probed: list[Outputs | str] = []
+    done = 0
     with ThreadPoolExecutor(_WORKERS) as pool:
-        for texts in _chunks(data.texts, project):
-            run = functools.partial(_run, texts=texts, features=project(texts))
-            pending = [] if answers else [pool.submit(_attempt, run, probe) for probe in probes]
-            for check, logits in zip(checks, pool.map(run, checks), strict=True):
-                parts[check.runner.name].append(logits)
-            answers += [job.result() for job in pending]
-    whole = {name: np.concatenate(chunks) for name, chunks in parts.items()}
+        for feed in examples.chunks(_CHUNK_ROWS):
+            pending = [] if done else [pool.submit(_attempt, probe, feed) for probe in probes]
+            wanted = [check for check in checks if check.most is None or done < check.most]
+            jobs = [pool.submit(check.runner, _first(feed, check.most, done)) for check in wanted]
+            for check, job in zip(wanted, jobs, strict=True):
+                parts[check.runner.name].append(job.result())
+            probed += [job.result() for job in pending]
+            done += _rows(feed)
+    whole = {name: joined(chunks) for name, chunks in parts.items()}
     parities = [
-        compare(check.runner.name, whole[check.runner.name], check.against, whole[check.against], limit=check.limit)
+        _compare(check, whole[check.runner.name], check.against, whole[check.against], examples)
         for check in checks
         if check.against is not None
     ]
-    probed, notes = _judge_probes(probes, answers, whole)
+    judged, notes = _judge_probes(probes, probed, whole, examples)
+    scored = {check.runner.name: whole[check.runner.name] for check in checks if check.scored}
     return Verification(
-        parities=(*parities, *probed),
-        scores=() if data.targets is None else _scores(whole, data.targets, seed),
+        parities=(*parities, *judged),
+        scores=_scores(scored, examples, seed) if examples.labelled else (),
         notes=tuple(notes),
     )
 
 
-def _chunks(texts: Sequence[str], project: Project) -> Iterator[list[bytes]]:
-    """Texts whose features fill at most `_CHUNK_BYTES`."""
-    size = max(1, min(_CHUNK_ROWS, _CHUNK_BYTES // project([b""]).nbytes))
-    for start in range(0, len(texts), size):
-        yield [text.encode() for text in texts[start : start + size]]
+def _rows(values: Feed) -> int:
+    return len(next(iter(values.values())))
 
 
-def _run(check: Check, *, texts: list[bytes], features: np.ndarray) -> np.ndarray:
-    return check.runner(features if check.runner.takes == FEATURES else texts)
+def _first(feed: Feed, most: int | None, done: int = 0) -> Feed:
+    """The rows of a feed that a check still wants."""
+    if most is None or _rows(feed) <= most - done:
+        return feed
+    return {name: values[: most - done] for name, values in feed.items()}
 
 
-def _scores(logits: dict[str, np.ndarray], targets: np.ndarray, seed: int) -> tuple[StageScore, ...]:
-    scores = {name: score(rows, targets, seed=seed) for name, rows in logits.items()}
+def _compare(check: Check, outputs: Outputs, reference: str, expected: Outputs, examples: Examples) -> Parity:
+    """On the rows that both have."""
+    count = min(_rows(outputs), _rows(expected))
+    common = examples if count == len(examples) else examples.take(range(count))
+    answers, wanted = (common.answers({k: v[:count] for k, v in part.items()}) for part in (outputs, expected))
+    return compare(check.runner.name, answers, reference, wanted, limit=check.limit, relative=check.relative)
+
+
+def _scores(outputs: dict[str, Outputs], examples: Examples, seed: int) -> tuple[StageScore, ...]:
+    scores = {name: examples.score(rows, seed=seed) for name, rows in outputs.items()}
     first = next(iter(scores.values()))
     return tuple(StageScore(stage=name, score=value, drop=first.value - value.value) for name, value in scores.items())
 
 
-def _attempt(run: Callable[[Check], np.ndarray], probe: Check) -> np.ndarray | str:
+def _attempt(probe: Check, feed: Feed) -> Outputs | str:
     try:
-        return run(probe)
+        return probe.runner(_first(feed, probe.most))
     except RunnerError as error:
         return str(error)
 
 
 def _judge_probes(
-    probes: Sequence[Check], answers: Sequence[np.ndarray | str], logits: dict[str, np.ndarray]
+    probes: Sequence[Check], answers: Sequence[Outputs | str], outputs: dict[str, Outputs], examples: Examples
 ) -> tuple[list[Parity], list[str]]:
     parities, notes = [], []
     for probe, answer in zip(probes, answers, strict=True):
         if isinstance(answer, str):
             notes.append(f"Not verified there: {answer}")
             continue
-        reference = probe.against or next(iter(logits))
-        parity = compare(probe.runner.name, answer, reference, logits[reference][: len(answer)], limit=probe.limit)
+        reference = probe.against or next(iter(outputs))
+        parity = _compare(probe, answer, reference, outputs[reference], examples)
         parities.append(parity)
-        if parity.argmax_agreement < _SAME_MODEL:
+        if not _is_same_model(parity):
             notes.append(f"{probe.runner.name} answers something else than {reference}: do not ship the file for it.")
     return parities, notes
+
+
+def _is_same_model(parity: Parity) -> bool:
+    if parity.argmax_agreement is None:  # a score: zeros differ from it by its whole size
+        return parity.max_abs <= _SAME_MODEL * parity.scale
+    return parity.argmax_agreement >= _SAME_MODEL

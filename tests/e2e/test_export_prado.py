@@ -320,8 +320,8 @@ def test_a_model_name_that_is_not_the_checkpoints_is_refused(main, tiny_checkpoi
     assert everything_under(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", [name for name in registry.MODELS if name != "prado"])
-def test_the_other_models_of_the_registry_are_exported_to_int8(name, table, tmp_path):
+@pytest.mark.parametrize("name", [name for name in registry.names(registry.PROJECTION) if name != "prado"])
+def test_the_other_projection_models_of_the_registry_are_exported_to_int8(name, table, tmp_path):
     from models_tf import checkpoint
 
     entry = registry.get(name)

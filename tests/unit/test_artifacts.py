@@ -5,6 +5,7 @@ import pytest
 
 import tiny_models
 from exporters.artifacts import FloatModels, build
+from exporters.graph import Graph
 from models_tf.errors import InputError
 from quantize.errors import RecipeError
 from quantize.flatbuffer import buffer_bytes, op_name, read_model, schema, write_model
@@ -28,7 +29,7 @@ def with_a_large_weight(content: bytes) -> bytes:
 
 def test_weights_too_large_for_float16_are_bad_input_that_names_the_limit():
     large = with_a_large_weight(tiny_models.float_tflite())
-    floats = FloatModels(tflite=(large, large), onnx=None)
+    floats = FloatModels(tflite={"serving_default": large}, onnx=None)
     with pytest.raises(InputError, match=r"fp16 needs weights below 65504\. Received: 1e\+06\.") as caught:
-        build(floats, RECIPES["fp16"], tiny_models.model().config.projection)
+        build(floats, RECIPES["fp16"], Graph(name="model", function=len, inputs=()))
     assert isinstance(caught.value.__cause__, RecipeError)

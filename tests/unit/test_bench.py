@@ -9,9 +9,12 @@ import pytest
 
 from exporters import artifacts, bench, other_length, runners
 from exporters.artifacts import Artifact
+from exporters.graph import Graph
+from exporters.projection_subject import random_features
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.prado.config import BRANCHES, PradoConfig
 from models_tf.prado.model import Prado
+from models_tf.spec import TensorSpec
 
 FEATURE_SIZE, EMBEDDING, BRANCH = 24, 8, 2
 CHANNELS = BRANCH * len(BRANCHES)
@@ -22,8 +25,23 @@ def exported(length: int) -> tuple[Prado, tuple[Artifact, ...]]:
     projection = dataclasses.replace(config(length), pad_to=0)
     settings = {"num_labels": 3, "projection": projection, "max_seq_len": length, "embedding_size": EMBEDDING}
     model = Prado(PradoConfig(**settings, **dict.fromkeys(BRANCHES, BRANCH)))
-    converted = artifacts.convert(model, ("tflite", "onnx"))
-    return model, tuple(artifacts.build(converted, artifacts.FLOAT, config(length)))
+    inputs = (TensorSpec(name="features", shape=(length, FEATURE_SIZE), dtype="int8"),)
+    graph = Graph(
+        name="features", function=model.features_to_logits, inputs=inputs, projection=config(length).to_text()
+    )
+    converted = artifacts.convert(graph, ("tflite", "onnx"))
+    return model, tuple(artifacts.build(converted, artifacts.FLOAT, graph))
+
+
+def timed(made, own: int):
+    """The rows that a projection model is timed on."""
+
+    def rows(artifact: Artifact):
+        if artifact.graph == "text":
+            return {own: {"text": [b"hello"]}}
+        return {n: {"features": random_features(n, FEATURE_SIZE)} for n in sorted({*bench.LENGTHS, own})}
+
+    return bench.latencies(made, rows, own=own)
 
 
 def config(length: int) -> ProjectionConfig:
@@ -39,7 +57,7 @@ def quick(monkeypatch):
 @pytest.mark.parametrize("own", [CHANNELS, EMBEDDING, FEATURE_SIZE])
 def test_time_is_found_although_another_axis_has_the_same_size(own):
     _, made = exported(own)
-    rows, notes = bench.latencies(made, config=config(own), text=b"hello")
+    rows, notes = timed(made, own)
     assert notes == ()
     assert {(row.file, row.seq_len) for row in rows} == {
         (file.name, length) for file in made for length in ((32, 128, 512, own) if file.graph == "features" else (own,))
@@ -50,16 +68,16 @@ def test_time_is_found_although_another_axis_has_the_same_size(own):
 def test_the_copy_computes_what_the_model_of_that_length_computes(own):
     length = 17
     model, made = exported(own)
-    features = bench._features(length, FEATURE_SIZE)
+    features = random_features(length, FEATURE_SIZE)
     expected = model.features_to_logits(features).numpy()
     for file in made:
         if file.graph != "features":
             continue
         copy = next(other_length.copies(file.content, target=file.target, own=own, length=length))
         if file.target == "onnx":
-            logits = runners.onnx_session(copy, takes="features").run(None, {"features": features})[0]
+            logits = runners.onnx_session(copy, inputs=("features",)).run(None, {"features": features})[0]
         else:
-            interpreter = runners.tflite_interpreter(copy, takes="features")
+            interpreter = runners.tflite_interpreter(copy, inputs=("features",))
             interpreter.resize_tensor_input(0, features.shape)
             interpreter.allocate_tensors()
             interpreter.set_tensor(0, features)
@@ -70,7 +88,7 @@ def test_the_copy_computes_what_the_model_of_that_length_computes(own):
 
 def test_a_file_of_one_token_is_timed_at_its_own_length_and_the_rest_is_a_note():
     _, made = exported(1)
-    rows, notes = bench.latencies(made, config=config(1), text=b"hello")
+    rows, notes = timed(made, 1)
     assert {(row.file, row.seq_len) for row in rows} == {(file.name, 1) for file in made}
     assert len(notes) == 2
     assert notes[0] == (
@@ -85,7 +103,7 @@ def test_a_wrong_axis_is_passed_over_when_the_graph_does_not_run_with_it(monkeyp
     wrong, right = (next(other_length.copies(file.content, target="onnx", own=own, length=size)) for size in (31, 32))
     monkeypatch.setattr(other_length, "copies", lambda content, **options: iter([wrong, right]))
     monkeypatch.setattr(bench, "LENGTHS", (32,))
-    rows, notes = bench.latencies([file], config=config(own), text=b"hello")
+    rows, notes = timed([file], own)
     assert [row.seq_len for row in rows] == [own, 32]
     assert notes == ()
 
@@ -95,9 +113,7 @@ def test_an_error_of_a_runtime_is_a_note(monkeypatch):
         raise RuntimeError("node 3 failed to prepare.\nmore lines")
 
     monkeypatch.setattr(bench, "tflite_interpreter", fail)
-    rows, notes = bench.latencies(
-        [Artifact(target="tflite", graph="text", recipe="int8", content=b"")], config=config(16), text=b"hello"
-    )
+    rows, notes = timed([Artifact(target="tflite", graph="text", recipe="int8", content=b"")], 16)
     assert rows == ()
     assert notes == ("text_int8.tflite was not timed at 16 tokens: node 3 failed to prepare.",)
 
@@ -123,7 +139,7 @@ def test_quick_graphs_are_run_often_and_slow_ones_at_least_five_times(monkeypatc
 
 
 def test_features_are_ternary_and_all_rows_are_real_tokens():
-    features = bench._features(16, 8)
+    features = random_features(16, 8)
     assert features.shape == (1, 16, 8)
     assert set(np.unique(features)) == {-1, 0, 1}
     assert (features[:, :, 0] == 1).all()

@@ -8,8 +8,9 @@ import pytest
 import tiny_models
 from exporters import checks
 from exporters.artifacts import FloatModels, build
-from exporters.rows import Rows
-from exporters.runners import TfliteRuntimeRunner
+from exporters.graph import Graph
+from exporters.runners import KerasRunner, TfliteRuntimeRunner
+from exporters.text_rows import TextRows
 from exporters.verify import verify
 from models_tf.ops.projection.library import HostProjection
 from quantize.flatbuffer import read_model, write_model
@@ -27,16 +28,19 @@ def no_other_runtime(monkeypatch):
 
 def batched_parity(tmp_path, recipe: str, edit=lambda model: None):
     """Parity of the second signature, after an edit of the features-in file."""
-    floats = FloatModels(tflite=(tiny_models.float_tflite(), tiny_models.float_tflite(batch=8)), onnx=None)
-    features, _ = build(floats, RECIPES[recipe], PROJECTION, lambda: (row[None] for row in tiny_models.features(20)))
+    one, eight = tiny_models.float_tflite(), tiny_models.float_tflite(batch=8)
+    floats = FloatModels(tflite={"serving_default": one, "batch_8": eight}, onnx=None)
+    graph = Graph(name="features", function=len, inputs=(), projection=PROJECTION.to_text())
+    features, _ = build(floats, RECIPES[recipe], graph, lambda: tiny_models.rows(tiny_models.features(20)))
     model = read_model(features.content)
     edit(model)
     path = tmp_path / features.name
     path.write_bytes(write_model(model))
-    planned, _ = checks.plan(tiny_models.model(), [(features, path)])
-    data = Rows(texts=TEXTS, targets=None, source="", calibration_texts=[], calibration_source="")
-    host = HostProjection(PROJECTION)
-    parities = verify(planned, [], data, lambda texts: host.project(texts)[0]).parities
+    model, host = tiny_models.model(), HostProjection(PROJECTION)
+    keras = KerasRunner(lambda features: {"logits": model.features_to_logits(features)}, inputs=("features",))
+    planned, _ = checks.for_projection(keras, [(features, path)], rows=8)
+    data = TextRows(keys=TEXTS, targets=None, project=lambda texts: host.project(texts)[0])
+    parities = verify(planned, [], data).parities
     (found,) = [parity for parity in parities if parity.candidate.endswith("(batch_8)")]
     return found
 

@@ -45,3 +45,27 @@ def test_values_that_are_not_finite_never_pass(value):
 def test_different_shapes_are_refused():
     with pytest.raises(ValueError, match="one shape"):
         parity.compare("file", ROWS[:, :2], "Keras", ROWS)
+
+
+def test_a_relative_limit_is_that_of_the_largest_expected_number():
+    large = 100 * ROWS
+    near, far = (parity.compare("file", large + d, "Keras", large, limit=1e-4, relative=True) for d in (0.02, 0.05))
+    assert near.limit == far.limit == pytest.approx(0.03)
+    assert near.scale == 300.0
+    assert near.passed
+    assert not far.passed
+
+
+def test_a_relative_limit_of_tiny_answers_is_that_of_a_hundredth():
+    result = parity.compare("file", 1e-6 * ROWS, "Keras", 1e-6 * ROWS, limit=1e-4, relative=True)
+    assert result.limit == pytest.approx(1e-6)
+
+
+def test_a_relative_limit_of_a_reference_that_is_not_finite_never_passes():
+    broken = np.full_like(ROWS, np.nan)
+    assert not parity.compare("file", ROWS, "Keras", broken, limit=1e-4, relative=True).passed
+
+
+def test_one_number_a_row_has_no_argmax_to_agree_on():
+    scores = np.array([[1.0], [2.0]])
+    assert parity.compare("a", scores, "b", scores).argmax_agreement is None

@@ -117,6 +117,15 @@ def test_markdown_has_every_section_and_escapes_pipes():
     assert "97.50 % ± 2.47" in text
 
 
+def test_a_correlation_is_not_called_a_percentage():
+    score = Score(metric="pearson", value=87.5, n=40, standard_error=1.0, more={"spearman": 86.0})
+    report = make(accuracy=(StageScore(stage="Keras", score=score, drop=0.0),))
+    assert "87.50 ± 1.00" in report.to_markdown()
+    assert "pearson x 100" in report.to_markdown()
+    assert "spearman x 100" in report.to_markdown()
+    assert "pearson x 100 87.50 ± 1.00, n = 40" in report.summary()
+
+
 def test_summary_names_files_sizes_accuracy_verdict_and_folder():
     text = make(failures=(Failure(gate="size", message="too big"),)).summary()
     assert "text_int8.tflite" in text
@@ -156,3 +165,45 @@ def test_a_large_loss_is_remarked_even_without_a_limit():
     )
     assert "loses 9.00 points" in remarks(lost)[0]
     assert remarks(verified()) == ()  # 2.5 points are within two standard errors of 40 rows
+
+
+TOKENS = {
+    "name": "mobilebert",
+    "task": "classification",
+    "trained": False,
+    "num_labels": 2,
+    "parameters": 24581888,
+    "max_seq_len": 128,
+    "inputs": ["ids", "mask"],
+    "fold": "full",
+    "rewrites": ["fold_norms (full)", "scale_query"],
+    "mask_value": -47.0,
+}
+
+
+def test_markdown_of_a_token_model_names_rewrites_inputs_mask_and_missing_training():
+    more = dataclasses.replace(SCORE, more={"f1": 88.5, "matthews": 76.25})
+    text = make(model=TOKENS, accuracy=(StageScore(stage="Keras", score=more, drop=0.0),)).to_markdown()
+    for words in (
+        "**untrained",
+        "fold_norms (full), scale_query",
+        "ids, mask",
+        "-47",
+        "f1",
+        "88.50",
+        "matthews",
+        "76.25",
+    ):
+        assert words in text
+    assert "features" not in text
+
+
+def test_the_summary_of_random_weights_says_so_beside_the_verdict():
+    assert "passed (untrained: random weights" in make(model=TOKENS).summary()
+    assert "untrained" not in make(model=TOKENS | {"trained": True}).summary()
+
+
+def test_the_summary_gives_relative_parity_relative():
+    row = dataclasses.replace(GOOD, max_abs=3e-4, limit=3e-3, scale=30.0)
+    assert "1.0e-05 of the largest answer" in make(parity=(row,)).summary()
+    assert "of the largest answer" not in make().summary()

@@ -22,6 +22,8 @@ from models_tf.errors import InputError
         ({"max_seq_len": -3}, ["--max-seq-len", "Received: -3"]),
         ({"max_seq_len": 10**9}, ["--max-seq-len", str(MAX_SEQ_LEN)]),
         ({"seed": -1}, ["--seed"]),
+        ({"eval_rows": 0}, ["--eval-rows", "Received: 0"]),
+        ({"eval_rows": 1.5}, ["`eval_rows`", "whole number", "Received: 1.5"]),
         ({"max_drop": -0.5}, ["--max-drop"]),
         ({"max_drop": float("nan")}, ["--max-drop"]),
         ({"max_size_bytes": 0}, ["--max-size"]),
@@ -29,6 +31,17 @@ from models_tf.errors import InputError
         ({"calibration_data": "missing.tsv"}, ["--calibration-data", "missing.tsv"]),
         ({"checkpoint": "folder", "task": "snips"}, ["--task", "--checkpoint"]),
         ({"model": "sgnn"}, ["--checkpoint"]),
+        ({"model": "mobilebert"}, ["No trained mobilebert", "--checkpoint DIR", "--random-init"]),
+        ({"model": "mobilebert", "random_init": True, "checkpoint": "x"}, ["--random-init", "--checkpoint"]),
+        ({"model": "mobilebert", "checkpoint": "x", "preset": "opt"}, ["--preset", "--random-init"]),
+        ({"model": "mobilebert", "checkpoint": "x", "task": "snips"}, ["--task", "token-classification", "snips"]),
+        ({"model": "mobilebert", "checkpoint": "x", "fold": "half"}, ["--fold", "full, safe, off", "half"]),
+        ({"model": "mobilebert", "random_init": True, "eval_data": __file__}, ["--random-init", "tokenizer"]),
+        ({"random_init": True}, ["--random-init is for token models", "mobilebert"]),
+        ({"preset": "opt"}, ["--preset is for token models"]),
+        ({"text_pair_column": "b"}, ["--text-pair-column is for token models"]),
+        ({"random_init": 1}, ["`random_init`", "true or false"]),
+        ({"fold": None}, ["`fold`"]),
         ({"max_size_bytes": "200KB"}, ["`max_size_bytes`", "whole number of bytes", "Received: '200KB'"]),
         ({"max_size_bytes": 1e5}, ["`max_size_bytes`"]),
         ({"max_drop": "0.5"}, ["`max_drop`", "number of points", "Received: '0.5'"]),
@@ -86,3 +99,31 @@ def test_numbers_of_numpy_are_numbers():
     request = ExportRequest(max_size_bytes=np.int64(7), max_drop=np.float32(0.5), seed=np.int32(3))
     values = (request.max_size_bytes, request.max_drop, request.seed)
     assert json.loads(json.dumps(values)) == [7, 0.5, 3]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ('{"model_type": "mobilebert"}', "tokens"),
+        ('{"model_type": "gpt2"}', "tokens"),
+        ('{"format": "export-mobile/1", "model": "prado"}', "projection"),
+        ("{", "projection"),
+        ("[]", "projection"),
+        (None, "projection"),
+    ],
+)
+def test_the_kind_of_a_checkpoint_without_a_model_name_is_read_from_its_config(tmp_path, content, kind):
+    if content is not None:
+        (tmp_path / "config.json").write_text(content)
+    assert ExportRequest(checkpoint=tmp_path).kind == kind
+
+
+def test_random_weights_have_an_output_folder_of_their_own():
+    request = ExportRequest(model="mobilebert", random_init=True)
+    assert request.output_folder == Path("export-mobile-out/mobilebert-random-int8")
+
+
+def test_a_hub_id_is_kept_as_it_is():
+    request = ExportRequest(model="mobilebert", checkpoint="google/mobilebert-uncased")
+    assert str(request.checkpoint) == "google/mobilebert-uncased"
+    assert request.output_folder == Path("export-mobile-out/mobilebert-mobilebert-uncased-int8")

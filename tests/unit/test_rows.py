@@ -5,6 +5,7 @@ import pytest
 
 from exporters import rows
 from exporters.request import ExportRequest
+from exporters.text_rows import TextReader, TextRows
 from models_tf.errors import InputError
 
 LABELS = ["a", "b", "c"]
@@ -15,8 +16,13 @@ def table(path, pairs, header="text\tlabel"):
     return path
 
 
-def load(request, *, multi_label=False, calibrate=True):
-    return rows.load(request, LABELS, multi_label, calibrate=calibrate)
+def project(texts):
+    return np.array([len(text) for text in texts], np.int64)[:, None, None]
+
+
+def load(request, *, labels=LABELS, multi_label=False, calibrate=True):
+    reader = TextReader(request=request, labels=labels, multi_label=multi_label, project=project)
+    return rows.load(request, reader, calibrate=calibrate)
 
 
 PAIRS = [(f"text {i}", "abc"[i % 3]) for i in range(100)]
@@ -25,17 +31,19 @@ PAIRS = [(f"text {i}", "abc"[i % 3]) for i in range(100)]
 def test_one_file_is_split_by_text_into_disjoint_parts(tmp_path):
     request = ExportRequest(checkpoint=tmp_path, eval_data=table(tmp_path / "e.tsv", PAIRS + PAIRS))
     loaded = load(request)
-    assert not set(loaded.texts) & set(loaded.calibration_texts)
-    assert len(loaded.texts) + len(loaded.calibration_texts) == 200
-    assert len(loaded.targets) == len(loaded.texts)
+    measured, calibrating = loaded.evaluation, loaded.calibration
+    assert not set(measured.keys) & set(calibrating.keys)
+    assert len(measured) + len(calibrating) == 200
+    assert len(measured.targets) == len(measured)
     assert "split by text" in loaded.notes[0]
-    assert [LABELS[t] for t in loaded.targets] == [dict(PAIRS)[text] for text in loaded.texts]
+    assert [LABELS[t] for t in measured.targets] == [dict(PAIRS)[text] for text in measured.keys]
 
 
 def test_a_recipe_without_calibration_measures_on_all_rows(tmp_path):
     loaded = load(ExportRequest(checkpoint=tmp_path, eval_data=table(tmp_path / "e.tsv", PAIRS)), calibrate=False)
-    assert len(loaded.texts) == 100
-    assert loaded.calibration_texts == []
+    assert len(loaded.evaluation) == 100
+    assert loaded.calibration is None
+    assert loaded.describe()["calibration_rows"] == 0
 
 
 def test_calibration_data_calibrates_and_eval_data_measures(tmp_path):
@@ -45,16 +53,16 @@ def test_calibration_data_calibrates_and_eval_data_measures(tmp_path):
         calibration_data=table(tmp_path / "c.tsv", [("other", "a")]),
     )
     loaded = load(request)
-    assert loaded.calibration_texts == ["other"]
-    assert len(loaded.texts) == 100
+    assert loaded.calibration.keys == ["other"]
+    assert len(loaded.evaluation) == 100
 
 
 def test_many_calibration_rows_are_sampled_by_the_seed(tmp_path):
     path = table(tmp_path / "c.tsv", [(f"text {i}", "a") for i in range(2000)])
     first, again, other = (load(ExportRequest(checkpoint=tmp_path, calibration_data=path, seed=s)) for s in (1, 1, 2))
-    assert len(first.calibration_texts) == rows.MAX_CALIBRATION_ROWS
-    assert first.calibration_texts == again.calibration_texts != other.calibration_texts
-    assert first.targets is None
+    assert len(first.calibration) == rows.MAX_CALIBRATION_ROWS
+    assert first.calibration.keys == again.calibration.keys != other.calibration.keys
+    assert not first.evaluation.labelled
     assert "Accuracy is not measured" in first.notes[0]
 
 
@@ -70,7 +78,7 @@ def test_max_drop_without_labels_is_refused(tmp_path):
 
 def test_a_checkpoint_without_data_is_verified_on_generated_texts(tmp_path):
     loaded = load(ExportRequest(checkpoint=tmp_path, quantize="float32"), calibrate=False)
-    assert len(loaded.texts) == 64
+    assert len(loaded.evaluation) == 64
     assert loaded.source == "generated"
 
 
@@ -100,21 +108,22 @@ def test_too_few_texts_to_split_are_refused(tmp_path):
 def test_several_labels_a_row_become_a_table(tmp_path):
     path = table(tmp_path / "e.tsv", [("x", "a|c"), ("y", ""), ("z", "b")])
     loaded = load(ExportRequest(checkpoint=tmp_path, eval_data=path), multi_label=True, calibrate=False)
-    np.testing.assert_array_equal(loaded.targets, [[1, 0, 1], [0, 0, 0], [0, 1, 0]])
+    np.testing.assert_array_equal(loaded.evaluation.targets, [[1, 0, 1], [0, 0, 0], [0, 1, 0]])
 
 
 def test_labels_are_split_as_in_training(tmp_path):
     path = table(tmp_path / "e.tsv", [("x", "a ; c"), ("y", ";"), ("z", "b")])
     request = ExportRequest(checkpoint=tmp_path, eval_data=path, label_separator=";")
     loaded = load(request, multi_label=True, calibrate=False)
-    np.testing.assert_array_equal(loaded.targets, [[1, 0, 1], [0, 0, 0], [0, 1, 0]])
+    np.testing.assert_array_equal(loaded.evaluation.targets, [[1, 0, 1], [0, 0, 0], [0, 1, 0]])
 
 
 def test_a_label_that_holds_the_separator_can_come_from_a_json_list(tmp_path):
     path = tmp_path / "e.jsonl"
     path.write_text('{"text": "x", "label": ["a|b", "c"]}\n{"text": "y", "label": []}\n')
-    loaded = rows.load(ExportRequest(checkpoint=tmp_path, eval_data=path), ["a|b", "c"], True, calibrate=False)
-    np.testing.assert_array_equal(loaded.targets, [[1, 1], [0, 0]])
+    request = ExportRequest(checkpoint=tmp_path, eval_data=path)
+    loaded = load(request, labels=["a|b", "c"], multi_label=True, calibrate=False)
+    np.testing.assert_array_equal(loaded.evaluation.targets, [[1, 1], [0, 0]])
 
 
 def test_an_empty_label_separator_is_refused():
@@ -126,21 +135,64 @@ def test_the_bundled_rows_of_both_parts_are_disjoint():
     for task in ("snips", "clinc150"):
         request = ExportRequest(task=task)
         folder = request.checkpoint_folder
-        texts = {
-            name: {row.text for row in rows._read(folder / f"{name}.tsv", request)} for name in ("eval", "calibration")
-        }
+        reader = TextReader(request=request, labels=(), multi_label=False, project=project)
+        texts = {name: set(reader.read_texts(folder / f"{name}.tsv").keys) for name in ("eval", "calibration")}
         assert texts["eval"]
         assert not texts["eval"] & texts["calibration"]
 
 
 def test_few_rows_get_a_note_and_many_do_not() -> None:
     def noted(count: int) -> str:
-        texts = [f"text {i}" for i in range(count)]
-        made = rows.Rows(
-            texts=texts, targets=np.zeros(count), source="f", calibration_texts=texts, calibration_source="g"
-        )
+        texts = TextRows(keys=[f"text {i}" for i in range(count)], targets=np.zeros(count), project=project)
+        made = rows.Rows(evaluation=texts, source="f", calibration=texts, calibration_source="g")
         return " ".join(rows.few_rows(made))
 
     assert "Only 20 rows measure accuracy: one of them is 5.0 points." in noted(20)
     assert "Only 20 rows calibrate" in noted(20)
     assert noted(rows.FEW_ROWS) == ""
+
+
+def test_chunks_hold_all_inputs_and_are_smaller_for_long_sequences(monkeypatch):
+    monkeypatch.setattr("exporters.text_rows._CHUNK_BYTES", 80)  # ten rows of one int64
+    texts = TextRows(keys=[f"text {i}" for i in range(25)], targets=None, project=project)
+    chunks = list(texts.chunks(256))
+    assert [len(chunk["text"]) for chunk in chunks] == [10, 10, 5]
+    assert [len(chunk["features"]) for chunk in texts.chunks(4)] == [4, 4, 4, 4, 4, 4, 1]
+
+
+def test_calibration_rows_come_one_at_a_time_with_the_inputs_asked_for_and_can_be_read_twice():
+    texts = TextRows(keys=["a", "bcd"], targets=None, project=project)
+    made = rows.Rows(evaluation=texts, source="", calibration=texts, calibration_source="")
+    feeds = rows.calibration_feeds(made, ("features",))
+    for _ in range(2):
+        assert [{name: value.tolist() for name, value in feed.items()} for feed in feeds()] == [
+            {"features": [[[1]]]},
+            {"features": [[[3]]]},
+        ]
+    assert (
+        rows.calibration_feeds(rows.Rows(evaluation=texts, source="", calibration=None, calibration_source=""), ())
+        is None
+    )
+
+
+def test_eval_rows_measure_on_the_first_rows_and_calibrate_on_as_many_as_before(tmp_path):
+    file = table(tmp_path / "e.tsv", PAIRS)
+    whole = load(ExportRequest(checkpoint=tmp_path, eval_data=file))
+    fewer = load(ExportRequest(checkpoint=tmp_path, eval_data=file, eval_rows=7))
+    assert fewer.evaluation.keys == whole.evaluation.keys[:7]
+    assert fewer.calibration.keys == whole.calibration.keys
+    assert fewer.describe()["eval_rows"] == 7
+    assert f"first 7 of {len(whole.evaluation)} rows" in " ".join(fewer.notes)
+
+
+def test_eval_rows_never_part_the_rows_of_one_key(tmp_path):
+    pairs = [(f"text {i // 4}", "abc"[i % 3]) for i in range(40)]
+    request = ExportRequest(checkpoint=tmp_path, eval_data=table(tmp_path / "e.tsv", pairs), eval_rows=5)
+    assert load(request, calibrate=False).evaluation.keys == [text for text, _ in pairs[:8]]
+
+
+def test_more_eval_rows_than_there_are_is_all_of_them(tmp_path):
+    request = ExportRequest(checkpoint=tmp_path, eval_data=table(tmp_path / "e.tsv", PAIRS), eval_rows=1000)
+    loaded = load(request, calibrate=False)
+    assert len(loaded.evaluation) == 100
+    assert loaded.notes == ()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from exporters.parity import EXACT, FLOAT_ATOL
-from exporters.rows import Rows
 from exporters.runners import RunnerError
+from exporters.text_rows import TextRows
 from exporters.verify import Check, Verification, verify
 
 TEXTS = [f"text {i}" for i in range(600)]
@@ -14,13 +14,15 @@ TEXTS = [f"text {i}" for i in range(600)]
 class Fake:
     def __init__(self, name, takes="features", shift=0.0, error=None):
         self.name, self.takes, self.shift, self.error, self.sizes = name, takes, shift, error, []
+        self.inputs = (takes,)
 
-    def __call__(self, values):
+    def __call__(self, feed):
         if self.error:
             raise RunnerError(self.error)
+        values = feed[self.takes]
         self.sizes.append(len(values))
         numbers = [int(value.split()[1]) for value in values] if self.takes == "text" else values[:, 0, 0].tolist()
-        return np.eye(3, dtype=np.float32)[[int(n) % 3 for n in numbers]] + np.float32(self.shift)
+        return {"logits": np.eye(3, dtype=np.float32)[[int(n) % 3 for n in numbers]] + np.float32(self.shift)}
 
 
 def project(texts):
@@ -28,8 +30,7 @@ def project(texts):
 
 
 def check(checks, probes=(), *, rows=600, targets=None) -> Verification:
-    data = Rows(texts=TEXTS[:rows], targets=targets, source="", calibration_texts=[], calibration_source="")
-    return verify(checks, probes, data, project)
+    return verify(checks, probes, TextRows(keys=TEXTS[:rows], targets=targets, project=project))
 
 
 def test_features_and_texts_reach_the_runners_that_take_them_in_chunks():
@@ -38,13 +39,6 @@ def test_features_and_texts_reach_the_runners_that_take_them_in_chunks():
     assert features.sizes == text.sizes == [256, 256, 88]
     assert [(parity.rows, parity.max_abs) for parity in result.parities] == [(600, 0.0)]
     assert result.scores == ()
-
-
-def test_chunks_of_long_sequences_are_smaller(monkeypatch):
-    monkeypatch.setattr("exporters.verify._CHUNK_BYTES", 80)  # ten rows of one int64
-    runner = Fake("a")
-    check([Check(runner=runner, against=None)], rows=25)
-    assert runner.sizes == [10, 10, 5]
 
 
 def test_scores_count_the_drop_from_the_first_runner():
@@ -78,8 +72,8 @@ def test_a_runtime_that_refuses_a_file_is_a_note_and_not_a_crash():
 
 def test_a_runtime_that_answers_zeros_is_named():
     class Zeros(Fake):
-        def __call__(self, values):
-            return np.zeros((len(values), 3), np.float32)
+        def __call__(self, feed):
+            return {"logits": np.zeros((len(feed["features"]), 3), np.float32)}
 
     result = check([Check(runner=Fake("a"), against=None)], [Check(runner=Zeros("old"), against="a")])
     assert "old answers something else" in result.notes[0]
@@ -87,8 +81,45 @@ def test_a_runtime_that_answers_zeros_is_named():
 
 def test_any_other_error_of_a_runner_is_raised():
     class Broken(Fake):
-        def __call__(self, values):
+        def __call__(self, feed):
             raise ValueError("shape")
 
     with pytest.raises(ValueError, match="shape"):
         check([Check(runner=Broken("a"), against=None)], rows=2)
+
+
+def test_a_check_of_some_rows_stops_after_them_and_is_compared_on_them():
+    some, probe = Fake("some", shift=0.5), Fake("probe")
+    checks = [Check(runner=Fake("a"), against=None), Check(runner=some, against="a", most=300, scored=False)]
+    result = check(checks, [Check(runner=probe, against="some", most=7)], targets=np.arange(600) % 3)
+    assert some.sizes == [256, 44]
+    assert probe.sizes == [7]
+    assert [(parity.candidate, parity.rows, parity.max_abs) for parity in result.parities] == [
+        ("some", 300, 0.5),
+        ("probe", 7, 0.5),
+    ]
+    assert [row.stage for row in result.scores] == ["a"]
+
+
+def test_a_relative_limit_is_that_of_the_largest_answer_of_the_reference():
+    class Large(Fake):
+        def __call__(self, feed):
+            return {"logits": 50 * super().__call__(feed)["logits"]}
+
+    checks = [
+        Check(runner=Large("a"), against=None),
+        Check(runner=Large("b", shift=9e-5), against="a", limit=1e-4, relative=True),
+        Check(runner=Large("c", shift=2e-4), against="a", limit=1e-4, relative=True),
+    ]
+    near, far = check(checks, rows=5).parities
+    assert near.limit == far.limit == pytest.approx(5e-3)
+    assert near.passed != far.passed
+
+
+def test_a_runtime_that_answers_zeros_instead_of_scores_is_named():
+    class Scores(Fake):
+        def __call__(self, feed):
+            return {"logits": np.full((len(feed["features"]), 1), 2.0 if self.name == "a" else 0.0, np.float32)}
+
+    checks = [Check(runner=Scores("a"), against=None)], [Check(runner=Scores("old"), against="a", relative=True)]
+    assert "old answers something else" in check(*checks).notes[0]

@@ -1,0 +1,247 @@
+"""Token models: a checkpoint in Hugging Face's form, or random weights. See `subject.py`.
+
+One graph for every file, ids and mask (and segments) in, converted once; it computes with the rewritten weights and a
+bounded mask, and is held against the Keras model as it was read, with PyTorch's mask. Leaves out batches: a .tflite file
+takes one row.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exporters import checks, rows
+from exporters.artifacts import Artifact
+from exporters.graph import Graph
+from exporters.interfaces import interface
+from exporters.mask import choose_mask
+from exporters.request import ExportRequest
+from exporters.rows import Rows
+from exporters.runners import Feed, KerasRunner, OnnxRunner, Runner, TfliteRunner
+from exporters.subject import Placed
+from exporters.token_file import token_file
+from exporters.token_rows import TokenReader, TokenRows
+from exporters.verify import Check
+from models_tf.encoder.heads import BASE, CLASSIFICATION, TOKENS
+from models_tf.encoder.network import Network
+from models_tf.errors import InputError
+from models_tf.huggingface import checkpoint
+from models_tf.huggingface.checkpoint import EncoderCheckpoint
+from models_tf.spec import IDS, MASK, SEGMENTS
+from models_tf.tokenization import Tokenizer
+
+GRAPH = "model"
+DEFAULT_SEQ_LEN = 128
+REGRESSION = "regression"
+MULTI_LABEL = "multi_label_classification"
+# Labels of random weights.
+_LABELS = {CLASSIFICATION: ("0", "1"), REGRESSION: ("score",), TOKENS: ("O", "B-X", "I-X")}
+# Tasks on one text or on two.
+_ONE_OR_TWO = (CLASSIFICATION, REGRESSION)
+# [CLS] a [SEP] b [SEP]
+_SHORTEST = 5
+# Rows that ranges for rewrites and the mask are taken from: their largest values settle early, and each costs time.
+_SHOWN_ROWS = 64
+_BATCH = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenSubject:
+    """A checkpoint with what the request says of it. `tokenizer` is None for random weights."""
+
+    request: ExportRequest
+    origin: EncoderCheckpoint
+    task: str
+    max_seq_len: int
+    tokenizer: Tokenizer | None
+
+    @classmethod
+    def load(cls, request: ExportRequest) -> "TokenSubject":
+        origin = _random(request) if request.random_init else _checkpoint(request)
+        task = _task(request, origin)
+        tokenizer = None
+        if not request.random_init:
+            tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {request.checkpoint}")
+            tokenizer.check_embedding(origin.config.vocab_size)
+        return cls(request=request, origin=origin, task=task, max_seq_len=_length(request, origin), tokenizer=tokenizer)
+
+    def rows(self, *, calibrate: bool) -> Rows:
+        reader = TokenReader(
+            request=self.request,
+            task=self.task,
+            labels=self.origin.labels,
+            config=self.origin.config,
+            max_seq_len=self.max_seq_len,
+            tokenizer=self.tokenizer,
+        )
+        return rows.load(self.request, reader, calibrate=calibrate)
+
+    def build(self, rows: Rows) -> "TokenModel":
+        from models_tf.encoder.model import Encoder
+        from models_tf.encoder.rewrites.apply import apply
+
+        origin = self.origin
+        shown = _shown(rows)
+        network, rewrites = apply(
+            Network(config=origin.config, head=origin.head, tensors=origin.tensors),
+            fold=self.request.fold,
+            max_seq_len=self.max_seq_len,
+            one_segment=self._one_segment(rows),
+            # Only static int8 gains by ranges that are alike.
+            rows=shown if rows.calibration is not None else None,
+        )
+        return TokenModel(
+            subject=self,
+            encoder=Encoder(origin.config, origin.head, origin.tensors),
+            network=network,
+            rewrites=rewrites,
+            mask_value=choose_mask(network, shown, batch=_BATCH),
+            shown=shown,
+        )
+
+    def _one_segment(self, rows: Rows) -> bool:
+        """Tags are for one text; for others the data says whether there are pairs, and without data there may be."""
+        if self.task == TOKENS:
+            return True
+        examples = rows.evaluation
+        given = self.request.eval_data is not None or self.request.calibration_data is not None
+        return given and self.task in _ONE_OR_TWO and isinstance(examples, TokenRows) and examples.one_segment
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenModel:
+    """The subject with its Keras model (the reference) and the network that is exported. `shown` are some rows."""
+
+    subject: TokenSubject
+    encoder: Any
+    network: Network
+    rewrites: tuple[str, ...]
+    mask_value: float
+    shown: Mapping[str, np.ndarray]
+    _runners: dict[Path, Runner] = field(default_factory=dict)
+
+    @functools.cached_property
+    def graph(self) -> Graph:
+        import tensorflow as tf
+
+        from models_tf.encoder import forward
+        from models_tf.encoder.graph import NetworkGraph
+
+        network, mask_value = self.network, self.mask_value
+        # Variables, not constants: in a traced graph the converters would copy those again and again, 4 GB of 100 MB.
+        table = {name: tf.Variable(value, trainable=False, name=name) for name, value in network.tensors.items()}
+
+        def function(**values: Any) -> dict[str, Any]:
+            run = functools.partial(forward.run, network.config, network.head, table, form=network.form)
+            return run(mask_value=mask_value, **values).outputs
+
+        inputs = NetworkGraph(network, self.subject.max_seq_len, mask_value).inputs
+        return Graph(
+            name=GRAPH, function=function, inputs=inputs, rows={spec.name: self.shown[spec.name] for spec in inputs}
+        )
+
+    def describe(self) -> dict[str, Any]:
+        origin, config = self.subject.origin, self.subject.origin.config
+        return {
+            "name": origin.model_name,
+            "task": self.subject.task,
+            "bundled": False,
+            "trained": origin.trained,
+            "num_labels": len(origin.labels),
+            "multi_label": origin.problem_type == MULTI_LABEL,
+            "parameters": int(sum(value.size for value in origin.tensors.values())),
+            "max_seq_len": self.subject.max_seq_len,
+            "layers": config.num_layers,
+            "vocab_size": config.vocab_size,
+            "inputs": list(self.graph.input_names),
+            "fold": self.subject.request.fold,
+            "rewrites": list(self.rewrites),
+            "mask_value": self.mask_value,
+        }
+
+    def side_files(self, placed: Sequence[Placed]) -> dict[str, str | bytes]:
+        subject, files = self.subject, dict[str, str | bytes]()
+        if subject.origin.labels:
+            files["labels.txt"] = "".join(label + "\n" for label in subject.origin.labels)
+        if subject.tokenizer is not None:
+            files |= subject.tokenizer.files()
+        files["model.json"] = token_file(
+            files={artifact.name: interface(artifact) for artifact, _ in placed},
+            task=subject.task,
+            labels=subject.origin.labels,
+            max_seq_len=subject.max_seq_len,
+            inputs=self.graph.input_names,
+            tokenizer=subject.tokenizer,
+            runners={artifact.name: self._runner(artifact, path) for artifact, path in placed},
+            pairs=SEGMENTS in self.graph.input_names,
+            trained=subject.origin.trained,
+        )
+        return files
+
+    def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
+        keras = KerasRunner(self.encoder, inputs=(IDS, MASK, SEGMENTS), rows=_BATCH)
+        return checks.for_tokens(keras, references, placed, runner=self._runner)
+
+    def timed_rows(self, artifact: Artifact) -> dict[int, Feed]:  # noqa: ARG002 - the same for all files
+        return {self.subject.max_seq_len: {name: self.shown[name][:1] for name in self.graph.input_names}}
+
+    def _runner(self, artifact: Artifact, path: Path) -> Runner:
+        """Made once for each file: a runtime takes a second to load one."""
+        if path not in self._runners:
+            kind = TfliteRunner if artifact.target == "tflite" else OnnxRunner
+            self._runners[path] = kind(path, inputs=self.graph.input_names)
+        return self._runners[path]
+
+
+def _random(request: ExportRequest) -> EncoderCheckpoint:
+    task = request.task or CLASSIFICATION
+    head = CLASSIFICATION if task == REGRESSION else task
+    return checkpoint.random_init(
+        str(request.model),
+        request.preset,
+        head=head,
+        labels=_LABELS.get(task, ()),
+        seed=request.seed,
+    )
+
+
+def _checkpoint(request: ExportRequest) -> EncoderCheckpoint:
+    head = CLASSIFICATION if request.task == REGRESSION else request.task
+    return checkpoint.load(str(request.checkpoint), model=request.model, head=head)
+
+
+def _task(request: ExportRequest, origin: EncoderCheckpoint) -> str:
+    """What the head says, unless the request says more; a classification head with one label is a regression."""
+    kind = origin.head.kind
+    own = REGRESSION if kind == CLASSIFICATION and origin.head.num_labels == 1 else kind
+    if request.task not in (None, own, BASE):
+        raise InputError(
+            f"--task must be {own}, as the checkpoint's head has {origin.head.num_labels} labels. "
+            f"Received: {request.task}."
+        )
+    if origin.problem_type == MULTI_LABEL and request.eval_data is not None:
+        raise InputError(
+            "The checkpoint gives several labels a row, which token models are not measured on: give "
+            f"--calibration-data FILE instead. Received: --eval-data {request.eval_data}."
+        )
+    return own
+
+
+def _length(request: ExportRequest, origin: EncoderCheckpoint) -> int:
+    positions = origin.config.max_positions
+    if request.max_seq_len is None:
+        return min(DEFAULT_SEQ_LEN, positions)
+    if not _SHORTEST <= request.max_seq_len <= positions:
+        raise InputError(
+            f"--max-seq-len must be {_SHORTEST} to {positions}, the model's positions. Received: {request.max_seq_len}."
+        )
+    return request.max_seq_len
+
+
+def _shown(rows: Rows) -> dict[str, np.ndarray]:
+    examples = rows.calibration or rows.evaluation
+    feed = next(iter(examples.chunks(_SHOWN_ROWS)))
+    return {name: np.asarray(values) for name, values in feed.items()}

@@ -1,0 +1,284 @@
+"""Token models through the command line: every recipe, both targets, all heads, untrained weights."""
+
+import functools
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from export_command import everything_under, run
+from exporters import ExportRequest, cli, export
+from exporters.runners import OnnxRunner, TfliteRunner
+from models_tf import registry
+from models_tf.huggingface import checkpoint
+from quantize.recipe import RECIPES
+from tiny_checkpoints import LABELS, LENGTH, write_checkpoint
+
+CLASSES = LABELS["classification"]
+
+
+def load(folder: Path) -> dict:
+    return json.loads((folder / "report.json").read_text())
+
+
+@functools.cache
+def saved(folder: Path, model: str = "mobilebert", task: str = "classification") -> Path:
+    return write_checkpoint(folder / f"{model}-{task}", model, task)
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory):
+    return functools.partial(saved, tmp_path_factory.mktemp("checkpoints"))
+
+
+def words(generator: np.random.Generator, most: int = 9) -> list[str]:
+    return [str(number) for number in generator.integers(0, 56, generator.integers(1, most))]
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory):
+    """Rows for every task, by its name."""
+    folder, generator = tmp_path_factory.mktemp("data"), np.random.default_rng(3)
+    texts = [" ".join(words(generator)) for _ in range(120)]
+    files = {
+        "classification": ("rows.tsv", "text\tlabel", [f"{text}\t{CLASSES[i % 3]}" for i, text in enumerate(texts)]),
+        "regression": (
+            "pairs.tsv",
+            "sentence1\tsentence2\tscore",
+            [f"{text}\t{texts[-i]}\t{len(text) / 7:.2f}" for i, text in enumerate(texts)],
+        ),
+    }
+    found = {}
+    for task, (name, header, lines) in files.items():
+        found[task] = folder / name
+        found[task].write_text("\n".join([header, *lines]) + "\n")
+    tags = ["O", "B-X", "I-X"]
+    sentences = [[f"{word} {tags[int(word) % 3]}" for word in words(generator)] for _ in range(120)]
+    found["token-classification"] = folder / "tags.conll"
+    found["token-classification"].write_text("\n\n".join("\n".join(lines) for lines in sentences) + "\n")
+    questions = []
+    for i in range(60):
+        context = words(generator) + words(generator)
+        answer = context[len(context) // 2]
+        start = len(" ".join([*context[: len(context) // 2], ""]))
+        asked = {"id": str(i), "question": texts[i], "answers": [{"text": answer, "answer_start": start}]}
+        questions.append({"context": " ".join(context), "qas": [asked]})
+    found["question-answering"] = folder / "squad.json"
+    document = {"version": "1.1", "data": [{"title": "t", "paragraphs": questions}]}
+    found["question-answering"].write_text(json.dumps(document))
+    return found
+
+
+def assert_complete(folder: Path, recipe: str, *, labels: bool = True, tokenizer: bool = True) -> dict:
+    """What is true of every export that passes: the files, their sums, the checks, the report."""
+    models = [f"model_{recipe.replace('-', '_')}.{target}" for target in ("tflite", "onnx")]
+    beside = ["labels.txt"] * labels + ["tokenizer.json", "vocab.txt"] * tokenizer
+    expected = sorted([*models, *beside, "model.json", "report.json", "report.md"])
+    assert everything_under(folder) == expected
+    report = load(folder)
+    assert report["passed"], report["failures"]
+    for file in report["files"]:
+        content = (folder / file["name"]).read_bytes()
+        assert file["size_bytes"] == len(content)
+        assert file["sha256"] == hashlib.sha256(content).hexdigest()
+    held = {row["candidate"].split(" on ")[0]: row for row in report["parity"] if row["limit"] is not None}
+    assert {"model_float32.tflite", "model_float32.onnx"} <= set(held)
+    assert all(row["max_abs"] <= row["limit"] <= 1e-4 * row["scale"] * 1.001 for row in held.values())
+    assert {row["candidate"] for row in report["parity"]} >= {
+        f"{models[0]} on LiteRT",
+        f"{models[1]} on ONNX Runtime",
+    }
+    assert {(row["file"], row["seq_len"]) for row in report["latency"]} == {(name, LENGTH) for name in models}
+    assert report["model"]["mask_value"] < -20
+    return report
+
+
+@pytest.fixture(scope="session", params=list(RECIPES))
+def exported(request, checkpoints, data, tmp_path_factory):
+    """The command of the issue, in an empty folder."""
+    folder = tmp_path_factory.mktemp(request.param)
+    flags = ("--model", "mobilebert", "--checkpoint", checkpoints(), "--task", "classification")
+    done = run(*flags, "--eval-data", data["classification"], "--quantize", request.param, cwd=folder)
+    return request.param, folder / "export-mobile-out" / f"mobilebert-mobilebert-classification-{request.param}", done
+
+
+@pytest.mark.slow
+def test_every_recipe_is_exported_and_verified(exported):
+    recipe, folder, done = exported
+    assert done.returncode == 0, done.stderr
+    report = assert_complete(folder, recipe)
+    scores = {row["stage"]: row["score"] for row in report["accuracy"]}
+    suffix = recipe.replace("-", "_")
+    assert set(scores) == {"Keras", f"model_{suffix}.tflite on LiteRT", f"model_{suffix}.onnx on ONNX Runtime"}
+    assert {score["n"] for score in scores.values()} == {report["data"]["eval_rows"]}
+    assert all(set(score["more"]) == {"macro_f1", "matthews"} for score in scores.values())
+    assert report["model"]["trained"] is True
+    assert report["model"]["inputs"] == ["ids", "mask"]  # one text a row: the segment is baked in
+    assert "bake_segment" in report["model"]["rewrites"]
+    assert (folder / "labels.txt").read_text().splitlines() == list(CLASSES)
+    assert "convert to tflite and onnx" in done.stderr
+    assert "WARNING" not in done.stderr
+
+
+@pytest.mark.slow
+def test_model_json_is_enough_to_check_another_tokenizer_and_runtime(exported):
+    recipe, folder, _ = exported
+    document = json.loads((folder / "model.json").read_text())
+    vocabulary = (folder / "vocab.txt").read_text().split("\n")
+    settings = document["tokenizer"]
+    assert (vocabulary[settings["cls_id"]], vocabulary[settings["sep_id"]]) == ("[CLS]", "[SEP]")
+    assert document["labels"] == list(CLASSES)
+    assert document["max_seq_len"] == LENGTH
+    assert document["examples"]
+    for example in document["examples"]:
+        tokens = len(example["ids"])
+        feed = {name: np.zeros((1, LENGTH), np.int32) for name in document["inputs"]}
+        for name, row in feed.items():
+            row[0, :tokens] = example[name]
+        for target, kind in (("tflite", TfliteRunner), ("onnx", OnnxRunner)):
+            name = f"model_{recipe.replace('-', '_')}.{target}"
+            answer = kind(folder / name, inputs=tuple(document["inputs"]))(feed)
+            np.testing.assert_allclose(answer["logits"][0], example["outputs"][name]["logits"], atol=1e-5)
+    (output,) = document["files"][f"model_{recipe.replace('-', '_')}.tflite"]["serving_default"]["outputs"]
+    assert ("scale" in output) == (recipe == "int8")
+
+
+@pytest.mark.slow
+def test_the_same_request_gives_the_same_bytes_from_python(exported, checkpoints, data, tmp_path):
+    recipe, folder, _ = exported
+    request = ExportRequest(
+        checkpoint=checkpoints(), eval_data=data["classification"], quantize=recipe, output=tmp_path / "again"
+    )
+    report = export(request)
+    assert report.passed
+    assert {file.name: file.sha256 for file in report.files} == {
+        file["name"]: file["sha256"] for file in load(folder)["files"]
+    }
+
+
+@pytest.fixture
+def main(monkeypatch):
+    """The command in this process, without its signal handlers."""
+    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    return lambda *arguments: cli.main([str(argument) for argument in arguments])
+
+
+METRICS = {
+    "classification": ("accuracy", {"macro_f1", "matthews"}),
+    "regression": ("pearson", {"spearman"}),
+    "token-classification": ("entity_f1", {"accuracy", "precision", "recall"}),
+    "question-answering": ("f1", set()),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["float32", "int8"])
+@pytest.mark.parametrize("task", list(METRICS))
+def test_every_head_is_exported_and_scored_by_its_metric(main, checkpoints, data, tmp_path, task, recipe, capfd):
+    flags = ("--model", "mobilebert", "--checkpoint", checkpoints(task=task), "--task", task, "--quantize", recipe)
+    assert main(*flags, "--eval-data", data[task], "--output", tmp_path / "out") == 0, capfd.readouterr().err
+    report = assert_complete(tmp_path / "out", recipe, labels=task != "question-answering")
+    metric, more = METRICS[task]
+    assert {row["score"]["metric"] for row in report["accuracy"]} == {metric}
+    assert all(set(row["score"]["more"]) == more for row in report["accuracy"])
+    assert report["model"]["task"] == task
+    takes_segments = task in ("regression", "question-answering")  # rows are pairs here
+    assert ("segments" in report["model"]["inputs"]) == takes_segments
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert metric in text
+    assert all(name in text for name in more)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["float32", "int8"])
+def test_a_base_model_gives_hidden_states_and_needs_only_texts(checkpoints, data, tmp_path, recipe):
+    request = ExportRequest(
+        checkpoint=checkpoints(),
+        task="base",
+        calibration_data=data["classification"],
+        quantize=recipe,
+        output=tmp_path / "out",
+    )
+    export(request).raise_for_failures()
+    report = assert_complete(tmp_path / "out", recipe, labels=False)
+    assert report["accuracy"] == []
+    outputs = json.loads((tmp_path / "out" / "model.json").read_text())["files"]
+    names = {entry["name"] for entry in outputs[f"model_{recipe}.onnx"]["outputs"]}
+    assert names == {"hidden", "pooled"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", registry.names(registry.TOKENS))
+def test_every_token_model_of_the_registry_is_exported(name, checkpoints, data, tmp_path):
+    for recipe in RECIPES if name == "mobilebert" else ("float32", "fp16", "int8-dynamic"):
+        request = ExportRequest(
+            checkpoint=checkpoints(name), eval_data=data["classification"], quantize=recipe, output=tmp_path / recipe
+        )
+        export(request).raise_for_failures()
+        assert_complete(tmp_path / recipe, recipe)
+
+
+def small(folder: Path, output: Path, **changes) -> ExportRequest:
+    return ExportRequest(
+        **({"checkpoint": folder, "quantize": "float32", "target": ("onnx",), "output": output} | changes)
+    )
+
+
+@pytest.mark.parametrize("fold", ["full", "safe", "off"])
+def test_every_way_of_folding_passes_and_is_named(checkpoints, tmp_path, fold):
+    report = export(small(checkpoints(), tmp_path / "out", fold=fold))
+    report.raise_for_failures()
+    assert report.model["fold"] == fold
+    assert (f"fold_norms ({fold})" in report.model["rewrites"]) == (fold != "off")
+
+
+def test_no_fold_leaves_the_weights_as_they_are(main, checkpoints, tmp_path):
+    flags = ("--checkpoint", checkpoints(), "--quantize", "float32", "--target", "onnx", "--output", tmp_path / "out")
+    assert main(*flags, "--no-fold", "--json") == 0
+    assert load(tmp_path / "out")["model"]["rewrites"] == []
+
+
+def test_max_seq_len_changes_the_static_shape(checkpoints, tmp_path):
+    export(small(checkpoints(), tmp_path / "out", max_seq_len=7, target=("tflite",))).raise_for_failures()
+    document = json.loads((tmp_path / "out" / "model.json").read_text())
+    inputs = document["files"]["model_float32.tflite"]["serving_default"]["inputs"]
+    assert {(entry["name"], tuple(entry["shape"])) for entry in inputs} == {
+        (name, (1, 7)) for name in ("ids", "mask", "segments")
+    }
+
+
+def test_without_data_a_float_export_is_verified_on_generated_rows(checkpoints, tmp_path):
+    report = export(small(checkpoints(), tmp_path / "out"))
+    report.raise_for_failures()
+    assert report.data["eval_source"] == "generated"
+    assert report.accuracy == ()
+    assert "segments" in report.model["inputs"]  # nobody said that there are no pairs
+
+
+@pytest.mark.slow
+def test_random_weights_are_marked_as_untrained_everywhere(tmp_path, monkeypatch):
+    from models_tf.mobilebert import config
+
+    small_sizes = {"num_hidden_layers": 2, "vocab_size": 300, "hidden_size": 32, "intra_bottleneck_size": 16}
+    monkeypatch.setitem(config.PRESETS, "tiny", {**config.TINY, **small_sizes, "embedding_size": 16})
+    request = ExportRequest(
+        model="mobilebert", random_init=True, preset="tiny", output=tmp_path / "out", max_seq_len=16
+    )
+    report = export(request)
+    report.raise_for_failures()
+    report = assert_complete(tmp_path / "out", "int8", tokenizer=False)
+    assert report["model"]["trained"] is False
+    assert report["data"]["calibration_source"] == "generated"
+    assert "untrained" in (tmp_path / "out" / "report.md").read_text()
+    assert json.loads((tmp_path / "out" / "model.json").read_text())["examples"] == []
+
+
+def test_the_summary_says_untrained_and_parity_relative_to_the_answers(checkpoints, tmp_path):
+    origin = checkpoint.load(checkpoints())
+    checkpoint.save(tmp_path / "random", checkpoint.dataclasses.replace(origin, trained=False))
+    text = export(small(tmp_path / "random", tmp_path / "out")).summary()
+    assert re.search(r"^passed \(untrained: random weights, for size and speed only\): ", text, re.MULTILINE)
+    assert "of the largest answer" in text
