@@ -114,15 +114,23 @@ def batches(
 
 
 def _cut(window: list[_Item], batch_size: int, generator: np.random.Generator | None) -> Iterator[list[_Item]]:
-    groups = [window]
+    lengths = np.array([item.text.count(b" ") for item in window])
+    for batch in like_length(lengths, batch_size, generator):
+        yield [window[i] for i in batch]
+
+
+def like_length(lengths: np.ndarray, batch_size: int, generator: np.random.Generator | None) -> Iterator[np.ndarray]:
+    """Row numbers of each batch: random, rows of like length together. Without a generator: in order."""
+    rows = np.arange(len(lengths))
+    groups = [rows]
     if generator is not None:
-        order = generator.permutation(len(window))
+        order = generator.permutation(len(rows))
         size = batch_size * GROUP_BATCHES
-        groups = [[window[i] for i in order[start : start + size]] for start in range(0, len(order), size)]
+        groups = [order[start : start + size] for start in range(0, len(order), size)]
     for group in groups:
         starts = np.arange(0, len(group), batch_size)
         if generator is not None:
-            group.sort(key=lambda item: item.text.count(b" "))
+            group = group[np.argsort(lengths[group], kind="stable")]  # noqa: PLW2901 - the same rows
             generator.shuffle(starts)
         for start in starts:
             yield group[start : start + batch_size]

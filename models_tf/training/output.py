@@ -8,7 +8,7 @@ import contextlib
 import os
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
@@ -16,18 +16,21 @@ from typing import Any, TextIO
 import numpy as np
 
 from models_tf import checkpoint
+from models_tf.atomic_files import write_files
 from models_tf.errors import InputError
 from models_tf.training.state import STATE_FILE, Position, save_state
 
-_CHECKPOINT_FILES = (checkpoint.CONFIG_FILE, checkpoint.WEIGHTS_FILE, checkpoint.LABELS_FILE)
+CHECKPOINT_FILES = (checkpoint.CONFIG_FILE, checkpoint.WEIGHTS_FILE, checkpoint.LABELS_FILE)
 EXIT_INTERRUPTED = 2
 
 
 class TrainingOutput:
     """Checkpoint and state of one training, and what to say about them when it ends early."""
 
-    def __init__(self, folder: Path, *, force: bool, resume: bool) -> None:
-        self.folder, self._force, self._resume = folder, force, resume
+    def __init__(self, folder: Path, *, force: bool, resume: bool, files: Collection[str] = CHECKPOINT_FILES) -> None:
+        """`files` are those of a checkpoint: an earlier training's are removed when a new one begins."""
+        self.folder, self._force, self._resume, self._files = folder, force, resume, files
+        self._caches = set[str]()
         self._made: list[Path] = []
         self._has_state = resume
         self._has_checkpoint = resume and (folder / checkpoint.CONFIG_FILE).is_file()
@@ -59,9 +62,10 @@ class TrainingOutput:
         finally:
             self.remove_if_empty()
 
-    def save_checkpoint(self, best: checkpoint.Checkpoint) -> None:
+    def save_checkpoint(self, write: Callable[[Path], None]) -> None:
+        """`write` puts a whole checkpoint into the folder."""
         with self._uncut():
-            checkpoint.save(self.folder, best)
+            write(self.folder)
             self._has_checkpoint = True
             if not self._has_state:  # --force: that of an earlier training
                 (self.folder / STATE_FILE).unlink(missing_ok=True)
@@ -71,12 +75,23 @@ class TrainingOutput:
             save_state(self.folder, position, fingerprint, arrays)
             self._has_state = True
             if not self._has_checkpoint:
-                for name in _CHECKPOINT_FILES:
+                for name in self._files:
                     (self.folder / name).unlink(missing_ok=True)
+
+    def save_cache(self, contents: Mapping[str, bytes]) -> None:
+        """Files that spare a resumed training some work; they go with the state."""
+        with self._uncut():
+            write_files(self.folder, contents)
+            self._caches |= set(contents)
+
+    def keep_cache(self, name: str) -> None:
+        """A cache of the training that is resumed; it goes with the state too."""
+        self._caches.add(name)
 
     def remove_state(self) -> None:
         """Training is complete: there is nothing to resume."""
-        (self.folder / STATE_FILE).unlink(missing_ok=True)
+        for name in (STATE_FILE, *self._caches):
+            (self.folder / name).unlink(missing_ok=True)
         self._has_state = False
 
     def remove_if_empty(self) -> None:

@@ -1,9 +1,9 @@
-"""`TrainingSettings`: how to train, apart from the model's own config."""
+"""How to train, apart from the model's own config: what the loop needs, and what each kind of model adds."""
 
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from models_tf.data import DEFAULT_SEPARATOR, check_separator
 
@@ -11,23 +11,38 @@ CLASS_WEIGHTS = ("none", "balanced")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingSettings:
+class LoopSettings:
+    """Of every kind of model."""
+
+    RANGES: ClassVar[dict[str, tuple[float, float]]] = {
+        "epochs": (1, 100_000),
+        "batch_size": (1, 65_536),
+        "learning_rate": (1e-9, 10.0),
+        "warmup": (0.0, 0.9),
+        "label_smoothing": (0.0, 0.9),
+        "average": (0.0, 0.99999),
+        "clip_norm": (0.0, 1e6),
+        "patience": (1, 100_000),
+        "save_minutes": (0.0, 1e6),
+        "seed": (0, 2**31 - 1),
+        "teacher_weight": (0.0, 1.0),
+        "temperature": (0.1, 100.0),
+    }
+    PATHS: ClassVar[tuple[str, ...]] = ("train", "dev", "teacher_logits")
+
     train: Path
     dev: Path
     output: Path
     text_column: str | None = None
     label_column: str | None = None
-    label_separator: str = DEFAULT_SEPARATOR  # multi-label only
     epochs: int = 30
     batch_size: int = 64
     learning_rate: float = 3e-3
     warmup: float = 0.05  # part of all steps
     label_smoothing: float = 0.1
-    class_weights: str = "none"
-    distortion: float = 0.1  # probability of a typo in a token
     average: float = 0.999  # decay of the averaged weights, which are the ones kept; 0: off
     clip_norm: float = 1.0
-    patience: int = 10  # epochs without a better dev accuracy
+    patience: int = 10  # epochs without a better dev score
     save_minutes: float = 5.0
     seed: int = 0
     teacher: tuple[Path, ...] = ()
@@ -36,37 +51,37 @@ class TrainingSettings:
     temperature: float = 2.0
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("epochs", 1, 100_000),
-            ("batch_size", 1, 65_536),
-            ("learning_rate", 1e-9, 10.0),
-            ("warmup", 0.0, 0.9),
-            ("label_smoothing", 0.0, 0.9),
-            ("distortion", 0.0, 1.0),
-            ("average", 0.0, 0.99999),
-            ("clip_norm", 0.0, 1e6),
-            ("patience", 1, 100_000),
-            ("save_minutes", 0.0, 1e6),
-            ("seed", 0, 2**31 - 1),
-            ("teacher_weight", 0.0, 1.0),
-            ("temperature", 0.1, 100.0),
-        ):
+        for name, (low, high) in self.RANGES.items():
             value = getattr(self, name)
             if not low <= value <= high:
                 raise ValueError(f"`{name}` must be {low} to {high}. Received: {value}.")
-        if self.class_weights not in CLASS_WEIGHTS:
-            raise ValueError(
-                f"`class_weights` must be one of {', '.join(CLASS_WEIGHTS)}. Received: {self.class_weights}."
-            )
-        check_separator(self.label_separator)
         if self.teacher and self.teacher_logits:
             raise ValueError("`teacher` and `teacher_logits` exclude each other. Received: both.")
 
     def to_dict(self) -> dict[str, Any]:
         """Without the places of files: what another machine needs to repeat the run."""
         values = dataclasses.asdict(self)
-        values["train"], values["dev"] = self.train.name, self.dev.name
+        for name in self.PATHS:
+            values[name] = values[name].name if values[name] else None
         values["teacher"] = [folder.name for folder in self.teacher]
-        values["teacher_logits"] = self.teacher_logits.name if self.teacher_logits else None
         del values["output"]
         return values
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings(LoopSettings):
+    """Of models that take projection features."""
+
+    RANGES: ClassVar[dict[str, tuple[float, float]]] = {**LoopSettings.RANGES, "distortion": (0.0, 1.0)}
+
+    label_separator: str = DEFAULT_SEPARATOR  # multi-label only
+    class_weights: str = "none"
+    distortion: float = 0.1  # probability of a typo in a token
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.class_weights not in CLASS_WEIGHTS:
+            raise ValueError(
+                f"`class_weights` must be one of {', '.join(CLASS_WEIGHTS)}. Received: {self.class_weights}."
+            )
+        check_separator(self.label_separator)

@@ -1,224 +1,141 @@
-"""The training loop: any model of the registry that takes projection features.
+"""The training loop of every kind of model: epochs, averaged weights, the best epoch, saving and resuming.
 
-Labels may be one or many a row. The weights kept are the averaged ones of the best epoch on the dev
-file. Leaves out: several machines, mixed precision.
+What differs between kinds (batches, loss, evaluation, files) is a `Learner`. The weights kept are the averaged ones of
+the best epoch on the dev file. Leaves out: several machines, mixed precision.
 """
 
+import functools
 import math
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-import tf_keras as keras
 
-from models_tf import checkpoint
 from models_tf.errors import InputError
-from models_tf.training import batches as data
-from models_tf.training import losses
-from models_tf.training.features import project
+from models_tf.training.learner import MAIN_STAGE, Learner
 from models_tf.training.output import TrainingOutput
 from models_tf.training.progress import Progress
-from models_tf.training.settings import TrainingSettings
+from models_tf.training.settings import LoopSettings
 from models_tf.training.state import Position, load_state
-from models_tf.training.teacher import Teacher
-
-EVALUATION_BATCH = 256
-# Dev accuracy is also measured with a typo in this part of the tokens.
-TYPO_PROBABILITY = 0.2
 
 
 class Trainer:
-    """Trains `model` and writes the checkpoint folder; `resume` goes on from the saved state."""
+    """Trains what `learner` holds and writes the checkpoint folder; `resume` goes on from the saved state."""
 
-    def __init__(
-        self,
-        model: Any,
-        model_name: str,
-        examples: data.Examples,
-        *,
-        settings: TrainingSettings,
-        output: TrainingOutput,
-        progress: Progress,
-        teacher: Teacher | None = None,
-    ) -> None:
-        self.teacher = teacher
-        self.model, self.model_name = model, model_name
-        self.labels, self.train_file, self.dev_file = examples.labels, examples.train, examples.dev
-        self.settings, self.output, self.progress = settings, output, progress
-        self.steps_per_epoch = math.ceil(examples.train_rows / settings.batch_size)
-        self.dtype = tf.float32 if model.config.multi_label else tf.int32
+    def __init__(self, learner: Learner, *, settings: LoopSettings, output: TrainingOutput, progress: Progress) -> None:
+        self.learner, self.settings, self.output, self.progress = learner, settings, output, progress
         self.position = Position()
-        schedule = _Schedule(settings.learning_rate, settings.warmup, settings.epochs * self.steps_per_epoch)
-        self.optimizer = keras.optimizers.Adam(schedule, global_clipnorm=settings.clip_norm or None)
-        self.optimizer.build(model.trainable_variables)
-        self.averages = [tf.Variable(w, trainable=False) for w in model.weights] if settings.average else []
-        weights = np.ones(len(self.labels))
-        if settings.class_weights == "balanced":
-            weights = examples.label_counts.sum() / (len(weights) * np.maximum(examples.label_counts, 1))
-        self.class_weights = tf.constant(weights, tf.float32)
+        self.averages = [tf.Variable(w, trainable=False) for w in learner.weights] if settings.average else []
+        self._steps: dict[str, Any] = {}
 
     def run(self, *, resume: bool) -> dict[str, Any]:
-        settings, position = self.settings, self.position
         if resume:
-            variables = self._state_variables()
-            shapes = [tuple(variable.shape) for variable in variables]
-            self.position, arrays = load_state(self.output.folder, self._fingerprint(), shapes)
-            position = self.position
-            for variable, value in zip(variables, arrays, strict=True):
-                variable.assign(value)
+            self.restore()
+        position, epochs = self.position, self.learner.epochs
         began = time.monotonic() - position.seconds
-        for epoch in range(position.epoch, settings.epochs):
+        for epoch in range(position.epoch, epochs):
+            judged = self.learner.stage(epoch) == MAIN_STAGE
             loss, hits, rows = self._train_epoch(epoch, began)
-            record = {"epoch": epoch, "loss": loss / rows, "train_accuracy": hits / rows}
-            with self._averaged():
-                record["dev_accuracy"], record["dev_rows"] = self.evaluate()
-                if record["dev_accuracy"] > position.best_accuracy:
-                    position.better_epoch = epoch
-                # A tie goes to the later epoch: its learning rate was lower, its average longer.
-                improved = record["dev_accuracy"] >= position.best_accuracy
-                if improved:
-                    position.best_accuracy, position.best_epoch = record["dev_accuracy"], epoch
-                    self._write_checkpoint(record)
+            record: dict[str, Any] = {"epoch": epoch, "loss": loss / rows}
+            if not math.isnan(hits):
+                record["train_accuracy"] = hits / rows
+            improved = judged and self._judge(epoch, record)
             position.epoch, position.batch, position.seconds = epoch + 1, 0, time.monotonic() - began
-            self._save_state()
-            self.progress.epoch(record, best=improved, seconds=position.seconds, epochs=settings.epochs)
-            if epoch - position.better_epoch >= settings.patience:
+            self.save_state()
+            self.progress.epoch(record, best=improved, seconds=position.seconds, epochs=epochs)
+            if judged and epoch - position.better_epoch >= self.settings.patience:
                 break
-        return self._finish()
+        result = self.learner.finish(
+            {
+                "best_epoch": position.best_epoch + 1,
+                "epochs": position.epoch,
+                "seconds": round(position.seconds, 1),
+                "output": str(self.output.folder),
+            }
+        )
+        self.output.remove_state()
+        return result
 
-    def evaluate(self, distortion: float = 0.0) -> tuple[float, int]:
-        """Accuracy on the dev file (multi-label: of single decisions) and its rows."""
-        hits, rows = 0.0, 0
-        for batch in data.batches(self.dev_file, self.labels, EVALUATION_BATCH, None):
-            features = project(tf.constant(batch.texts), self.model.config, distortion=distortion)
-            logits = self._infer(features).numpy()
-            hits += _hits(logits, batch.targets, self.model.config.multi_label)
-            rows += len(batch.texts)
-        return hits / rows, rows
+    def restore(self) -> None:
+        """The position and all variables as `save_state` wrote them."""
+        variables = self._state_variables()
+        shapes = [tuple(variable.shape) for variable in variables]
+        self.position, arrays = load_state(self.output.folder, self.learner.fingerprint(), shapes)
+        for variable, value in zip(variables, arrays, strict=True):
+            variable.assign(value)
+
+    def save_state(self) -> None:
+        arrays = [variable.numpy() for variable in self._state_variables()]
+        self._require_finite(arrays)
+        self.output.save_state(self.position, self.learner.fingerprint(), arrays)
+
+    def _judge(self, epoch: int, record: dict[str, Any]) -> bool:
+        """Keeps the averaged weights if they are at least as good as the best so far."""
+        position = self.position
+        with _Swapped(self.learner.weights, self.averages):
+            found = self.learner.evaluate()
+            record["dev_accuracy"], record["dev_rows"] = found.value, found.rows
+            if found.value > position.best_accuracy:
+                position.better_epoch = epoch
+            # A tie goes to the later epoch: its learning rate was lower, its average longer.
+            if found.value < position.best_accuracy:
+                return False
+            position.best_accuracy, position.best_epoch = found.value, epoch
+            tensors = self.learner.tensors()
+            self._require_finite(list(tensors.values()))
+            self.learner.save(tensors, record)
+        return True
 
     def _train_epoch(self, epoch: int, began: float) -> tuple[float, float, int]:
         total = hits = 0.0
         rows = 0
         saved = time.monotonic()
-        for texts, indices, features, targets in self._batches(epoch):
-            loss, correct = self._step(texts, indices, features, targets)
-            count = int(targets.shape[0])
+        step = self._step(self.learner.stage(epoch))
+        steps, epochs = self.learner.steps_per_epoch, self.learner.epochs
+        for count, batch in self.learner.batches(epoch, self.position.batch):
+            loss, correct = step(batch)
             total, hits, rows = total + float(loss) * count, hits + float(correct), rows + count
             self.position.batch += 1
             if not math.isfinite(total):
                 raise self._diverged()
-            part = (epoch + self.position.batch / self.steps_per_epoch) / self.settings.epochs
+            part = (epoch + self.position.batch / steps) / epochs
             self.progress.step(
-                f"epoch {epoch + 1}/{self.settings.epochs}  batch {self.position.batch}/{self.steps_per_epoch}",
+                f"epoch {epoch + 1}/{epochs}  batch {self.position.batch}/{steps}",
                 loss=total / rows,
                 accuracy=hits / rows,
                 seconds_left=(time.monotonic() - began) * (1 - part) / part,
             )
             if time.monotonic() - saved > 60 * self.settings.save_minutes:
                 self.position.seconds = time.monotonic() - began
-                self._save_state()
+                self.save_state()
                 saved = time.monotonic()
         return total, hits, max(rows, 1)
 
-    def _batches(self, epoch: int) -> tf.data.Dataset:
-        skipped = self.position.batch
+    def _step(self, stage: str) -> Any:
+        """One graph a stage, for batches of any size and length."""
+        if stage not in self._steps:
+            self._steps[stage] = tf.function(
+                functools.partial(self._update, stage),
+                input_signature=[self.learner.signature(stage)],
+                autograph=False,
+            )
+        return self._steps[stage]
 
-        def produce() -> Iterator[tuple[Any, Any, Any, int]]:
-            generator = np.random.default_rng((self.settings.seed, epoch))
-            stream = data.batches(self.train_file, self.labels, self.settings.batch_size, generator)
-            for index, batch in enumerate(stream):
-                if index >= skipped:
-                    yield batch.texts, batch.rows, batch.targets, batch_seed(self.settings.seed, epoch, index)
-
-        target_shape = (None, len(self.labels)) if self.model.config.multi_label else (None,)
-        dataset = tf.data.Dataset.from_generator(
-            produce,
-            output_signature=(
-                tf.TensorSpec((None,), tf.string),
-                tf.TensorSpec((None,), tf.int64),
-                tf.TensorSpec(target_shape, self.dtype),
-                tf.TensorSpec((), tf.int64),
-            ),
-        )
-
-        def prepare(texts: tf.Tensor, rows: tf.Tensor, targets: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            features = project(texts, self.model.config, distortion=self.settings.distortion, seed=seed)
-            return texts, rows, features, targets
-
-        return dataset.map(prepare).prefetch(2)
-
-    @tf.function(reduce_retracing=True)
-    def _infer(self, features: tf.Tensor) -> tf.Tensor:
-        return self.model.features_to_logits(features)
-
-    @tf.function(reduce_retracing=True)
-    def _step(
-        self, texts: tf.Tensor, rows: tf.Tensor, features: tf.Tensor, targets: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        settings, multi = self.settings, self.model.config.multi_label
-        loss_of = losses.multi_label if multi else losses.single_label
+    def _update(self, stage: str, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+        learner, optimizer = self.learner, self.learner.optimizer(stage)
         with tf.GradientTape() as tape:
-            logits = self.model(features, training=True)
-            loss, hits = loss_of(logits, targets, self.class_weights, settings.label_smoothing)
-            if self.teacher:
-                soft = self.teacher.probabilities(texts, rows)
-                soft_loss = losses.distillation(logits, soft, settings.temperature, multi)
-                loss = (1.0 - settings.teacher_weight) * loss + settings.teacher_weight * soft_loss
-            total = tf.add_n([loss, *self.model.losses])
-        variables = self.model.trainable_variables
-        self.optimizer.apply_gradients(zip(tape.gradient(total, variables), variables, strict=True))
-        step = tf.cast(self.optimizer.iterations, tf.float32)
-        decay = tf.minimum(settings.average, (1.0 + step) / (10.0 + step))
-        for average, weight in zip(self.averages, self.model.weights, strict=bool(self.averages)):
+            loss, total, hits = learner.loss(stage, batch)
+        gradients = tape.gradient(total, learner.trained)
+        optimizer.apply_gradients(zip(gradients, learner.trained, strict=True))
+        step = tf.cast(optimizer.iterations, tf.float32)
+        decay = tf.minimum(self.settings.average, (1.0 + step) / (10.0 + step))
+        for average, weight in zip(self.averages, learner.weights, strict=bool(self.averages)):
             average.assign(decay * average + (1.0 - decay) * weight)
         return loss, hits
 
-    def _averaged(self) -> "_Swapped":
-        return _Swapped(self.model.weights, self.averages)
-
-    def _write_checkpoint(self, record: dict[str, float]) -> None:
-        weights = checkpoint.tensors(self.model)
-        self._require_finite(list(weights.values()))
-        self.output.save_checkpoint(
-            checkpoint.Checkpoint(
-                model_name=self.model_name,
-                config=self.model.config,
-                labels=list(self.labels),
-                weights=weights,
-                training={**self._fingerprint(), "best": record},
-            )
-        )
-
-    def _finish(self) -> dict[str, Any]:
-        best = checkpoint.load(self.output.folder)
-        checkpoint.set_weights(self.model, best.weights)
-        accuracy, rows = self.evaluate()
-        with_typos, _ = self.evaluate(TYPO_PROBABILITY)
-        self.output.remove_state()
-        return {
-            "dev_accuracy": accuracy,
-            "dev_rows": rows,
-            "dev_standard_error": math.sqrt(accuracy * (1 - accuracy) / rows),
-            "dev_accuracy_with_typos": with_typos,
-            "typo_probability": TYPO_PROBABILITY,
-            "best_epoch": self.position.best_epoch + 1,
-            "epochs": self.position.epoch,
-            "seconds": round(self.position.seconds, 1),
-            "output": str(self.output.folder),
-        }
-
-    def _fingerprint(self) -> dict[str, Any]:
-        return {"model": self.model_name, "config": self.model.config.to_dict(), **self.settings.to_dict()}
-
     def _state_variables(self) -> list[tf.Variable]:
-        return [*self.model.weights, *self.averages, *self.optimizer.variables]
-
-    def _save_state(self) -> None:
-        arrays = [variable.numpy() for variable in self._state_variables()]
-        self._require_finite(arrays)
-        self.output.save_state(self.position, self._fingerprint(), arrays)
+        return [*self.learner.weights, *self.averages, *self.learner.state]
 
     def _require_finite(self, arrays: list[np.ndarray]) -> None:
         """The loss is of the weights before the last step; that step may have broken them."""
@@ -230,11 +147,6 @@ class Trainer:
             f"The loss must stay finite. Received: NaN or infinity in epoch {self.position.epoch + 1}, batch "
             f"{self.position.batch}. Remedy: a smaller --learning-rate; {self.output.outcome()}."
         )
-
-
-def batch_seed(seed: int, epoch: int, index: int) -> int:
-    """The seed of a batch's typos: any seed of the user gives 63 random bits."""
-    return int(np.random.SeedSequence((seed, epoch, index)).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 class _Swapped:
@@ -251,25 +163,3 @@ class _Swapped:
     def __exit__(self, *_: object) -> None:
         for (weight, _), value in zip(self.pairs, self.kept, strict=True):
             weight.assign(value)
-
-
-class _Schedule(keras.optimizers.schedules.LearningRateSchedule):
-    """Linear warm-up, then cosine to zero."""
-
-    def __init__(self, peak: float, warmup: float, steps: int) -> None:
-        self.peak, self.warmup, self.steps = peak, warmup, steps
-
-    def __call__(self, step: tf.Tensor) -> tf.Tensor:
-        part = tf.cast(step, tf.float32) / self.steps
-        rising = part / max(self.warmup, 1e-9)
-        falling = 0.5 * (1.0 + tf.cos(math.pi * tf.minimum((part - self.warmup) / (1.0 - self.warmup), 1.0)))
-        return self.peak * tf.where(part < self.warmup, rising, falling)
-
-    def get_config(self) -> dict[str, float]:
-        return {"peak": self.peak, "warmup": self.warmup, "steps": self.steps}
-
-
-def _hits(logits: np.ndarray, targets: np.ndarray, multi_label: bool) -> float:
-    if multi_label:
-        return float(((logits > 0) == (targets > 0.5)).mean(axis=-1).sum())
-    return float((logits.argmax(-1) == targets).sum())

@@ -1,0 +1,25 @@
+"""`--set KEY=VALUE`: a value of the type that the field has."""
+
+from typing import Any
+
+from models_tf.errors import InputError
+from models_tf.json_text import parse_json
+
+
+def split_override(override: str) -> tuple[str, str | None]:
+    """Key and text; None where there is no `=`."""
+    key, separator, text = override.partition("=")
+    return key, text if separator else None
+
+
+def parse_value(text: str, default: Any, override: str, *, flag: str = "--set") -> Any:
+    if isinstance(default, str):
+        return text
+    try:
+        value = parse_json(text, f"{flag} {override.partition('=')[0]} must be JSON.")
+    except InputError:
+        value = None
+    kind = type(default)
+    if type(value) is not kind and not (kind is float and type(value) is int):
+        raise InputError(f"{flag} {override.partition('=')[0]} takes a {kind.__name__}. Received: {text}.")
+    return value

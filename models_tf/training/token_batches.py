@@ -1,0 +1,76 @@
+"""Tokenized rows in batches of like length, cut to the longest of each; and a model's outputs on all rows."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import tensorflow as tf
+
+from models_tf.encoder import forward
+from models_tf.encoder.model import Encoder
+from models_tf.encoder.network import Form
+from models_tf.spec import IDS, MASK, SEGMENTS
+
+INPUTS = (IDS, MASK, SEGMENTS)
+# Tokens in a batch without gradients: enough to keep two cores busy, few enough to stay in their caches.
+_TOKENS = 4096
+
+
+def lengths_of(inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Places up to the last token of each row."""
+    mask = inputs[MASK]
+    return mask.shape[1] - np.argmax(mask[:, ::-1] != 0, axis=1)
+
+
+class Predictor:
+    """Runs a model without gradients on rows of any length."""
+
+    def __init__(self, model: Encoder) -> None:
+        self.model = model
+        self._run = tf.function(
+            self._outputs, input_signature=[tf.TensorSpec((None, None), tf.int32)] * 3, autograph=False
+        )
+
+    def __call__(
+        self, inputs: Mapping[str, np.ndarray], *, report: Callable[[int, int], None] | None = None
+    ) -> dict[str, np.ndarray]:
+        """The outputs on all rows; those with a place for each token are padded with zeros to the inputs' length."""
+        full, lengths, places = inputs[IDS].shape[1], lengths_of(inputs), not self.model.head.reads_pooled
+        found: dict[str, np.ndarray] = {}
+        done = 0
+        for rows in _by_length(lengths):
+            length = int(lengths[rows].max())
+            outputs = self._run(*(tf.constant(inputs[name][rows, :length]) for name in INPUTS))
+            for name, value in outputs.items():
+                array = value.numpy()
+                if name not in found:
+                    shape = (full, *array.shape[2:]) if places else array.shape[1:]
+                    found[name] = np.zeros((len(lengths), *shape), np.float32)
+                if places:
+                    found[name][rows, :length] = array
+                else:
+                    found[name][rows] = array
+            done += len(rows)
+            if report:
+                report(done, len(lengths))
+        return found
+
+    def _outputs(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor) -> dict[str, tf.Tensor]:
+        return run_model(self.model, {IDS: ids, MASK: mask, SEGMENTS: segments}, training=False)
+
+
+def run_model(model: Encoder, batch: Mapping[str, tf.Tensor], *, training: bool) -> dict[str, tf.Tensor]:
+    """The outputs. What a classifier does not read of the last layer is not computed: exact, and a layer's time less."""
+    form = Form(first_token_only=model.head.reads_pooled)
+    inputs = {"ids": batch[IDS], "mask": batch[MASK], "segments": batch[SEGMENTS]}
+    return forward.run(model.config, model.head, model.table, **inputs, form=form, training=training).outputs
+
+
+def _by_length(lengths: np.ndarray) -> Iterator[np.ndarray]:
+    order = np.argsort(lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        end = start + 1
+        while end < len(order) and (end - start + 1) * int(lengths[order[end]]) <= _TOKENS:
+            end += 1
+        yield order[start:end]
+        start = end

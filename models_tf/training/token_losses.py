@@ -1,0 +1,69 @@
+"""Losses of the tasks of token models: by the labels, and by a teacher's logits. `-100` marks places without a target."""
+
+import math
+from collections.abc import Mapping
+
+import tensorflow as tf
+
+from models_tf.spec import END_LOGITS, LOGITS, START_LOGITS
+from models_tf.tasks import QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION
+
+Outputs = Mapping[str, tf.Tensor]
+
+
+def task_loss(task: str, outputs: Outputs, targets: Outputs, smoothing: float) -> tuple[tf.Tensor, tf.Tensor]:
+    """The mean loss of a batch, and how many rows are right (words: their part of right ones; scores: NaN)."""
+    if task == REGRESSION:
+        return tf.reduce_mean(tf.square(outputs[LOGITS][:, 0] - targets[LOGITS])), tf.constant(math.nan)
+    if task == QUESTION_ANSWERING:
+        losses, hits = [], []
+        for name in (START_LOGITS, END_LOGITS):
+            losses.append(tf.reduce_mean(_cross_entropy(outputs[name], targets[name], smoothing)))
+            hits.append(_right(outputs[name], targets[name]))
+        return tf.add_n(losses) / 2.0, tf.reduce_sum(hits[0] * hits[1])
+    logits, labels = outputs[LOGITS], targets[LOGITS]
+    counted = tf.cast(labels >= 0, tf.float32)
+    total = tf.maximum(tf.reduce_sum(counted), 1.0)
+    safe = tf.maximum(labels, 0)
+    loss = tf.reduce_sum(_cross_entropy(logits, safe, smoothing) * counted) / total
+    hits = tf.reduce_sum(_right(logits, labels) * counted)
+    if task == TOKEN_CLASSIFICATION:
+        hits *= tf.cast(tf.shape(labels)[0], tf.float32) / total
+    return loss, hits
+
+
+def teacher_loss(
+    task: str, outputs: Outputs, soft: Outputs, targets: Outputs, mask: tf.Tensor, *, temperature: float
+) -> tf.Tensor:
+    """Cross entropy to the teacher's probabilities at `temperature`, times its square (Hinton et al., 2015).
+
+    Of words, where there is a target; of questions, over the places that are no padding. Scores: the squared difference.
+    """
+    if task == REGRESSION:
+        return tf.reduce_mean(tf.square(outputs[LOGITS] - soft[LOGITS]))
+    if task == QUESTION_ANSWERING:
+        padding = (1.0 - tf.cast(mask, tf.float32)) * -1e9
+        parts = [
+            tf.reduce_mean(_soft_cross_entropy(outputs[name] + padding, soft[name] + padding, temperature))
+            for name in (START_LOGITS, END_LOGITS)
+        ]
+        return tf.add_n(parts) / 2.0
+    losses = _soft_cross_entropy(outputs[LOGITS], soft[LOGITS], temperature)
+    counted = tf.cast(targets[LOGITS] >= 0, tf.float32)
+    return tf.reduce_sum(losses * counted) / tf.maximum(tf.reduce_sum(counted), 1.0)
+
+
+def _soft_cross_entropy(logits: tf.Tensor, teacher: tf.Tensor, temperature: float) -> tf.Tensor:
+    probabilities = tf.nn.softmax(teacher / temperature)
+    return tf.nn.softmax_cross_entropy_with_logits(probabilities, logits / temperature) * temperature**2
+
+
+def _cross_entropy(logits: tf.Tensor, labels: tf.Tensor, smoothing: float) -> tf.Tensor:
+    hard = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+    if not smoothing:
+        return hard
+    return (1.0 - smoothing) * hard - smoothing * tf.reduce_mean(tf.nn.log_softmax(logits), -1)
+
+
+def _right(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    return tf.cast(tf.equal(tf.argmax(logits, -1, labels.dtype), labels), tf.float32)

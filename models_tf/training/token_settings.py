@@ -1,0 +1,65 @@
+"""`TokenSettings`: how to train a token model, apart from its config."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from models_tf.encoder import heads
+from models_tf.tasks import CLASSIFICATION, QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION, check_task
+from models_tf.training.settings import LoopSettings
+from models_tf.training.transfer_settings import NONE, TRANSFERS, TransferSettings
+
+HEAD_OF_TASK = {
+    CLASSIFICATION: heads.CLASSIFICATION,
+    REGRESSION: heads.CLASSIFICATION,
+    TOKEN_CLASSIFICATION: heads.TOKENS,
+    QUESTION_ANSWERING: heads.QUESTIONS,
+}
+# Where a training begins from random weights, and where it begins from trained ones.
+SCRATCH: dict[str, Any] = {"learning_rate": 5e-4, "epochs": 10, "average": 0.999, "warmup": 0.05, "patience": 10}
+FINE_TUNING: dict[str, Any] = {"learning_rate": 3e-5, "epochs": 3, "average": 0.0, "warmup": 0.1, "patience": 3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenSettings(LoopSettings):
+    RANGES: ClassVar[dict[str, tuple[float, float]]] = {
+        **LoopSettings.RANGES,
+        "weight_decay": (0.0, 1.0),
+        "max_seq_len": (4, 65_536),
+        "transfer_epochs": (1, 100_000),
+    }
+    PATHS: ClassVar[tuple[str, ...]] = (*LoopSettings.PATHS, "vocab")
+
+    task: str = CLASSIFICATION
+    text_pair_column: str | None = None
+    max_seq_len: int = 128
+    vocab: Path | None = None
+    preset: str | None = None
+    checkpoint: str | None = None  # a folder or a hub id; None: from scratch
+    init_from_teacher: bool = False
+    label_smoothing: float = 0.0
+    weight_decay: float = 0.01
+    transfer: str = NONE
+    transfer_epochs: int = 1
+    transfer_settings: TransferSettings = field(default_factory=TransferSettings)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_task(self.task)
+        if len(self.teacher) > 1:
+            raise ValueError(f"`teacher` of a token model must be one. Received: {len(self.teacher)}.")
+        if self.init_from_teacher and (not self.teacher or self.checkpoint):
+            raise ValueError("`init_from_teacher` needs a teacher and no checkpoint. Received: another combination.")
+        if self.transfer not in TRANSFERS:
+            raise ValueError(f"`transfer` must be one of {', '.join(TRANSFERS)}. Received: {self.transfer}.")
+        if self.transfer != NONE and not self.teacher:
+            raise ValueError(f"--transfer needs --teacher. Received: --transfer {self.transfer} alone.")
+
+    @property
+    def from_scratch(self) -> bool:
+        return self.checkpoint is None
+
+    def to_dict(self) -> dict[str, Any]:
+        values = super().to_dict()
+        values["checkpoint"] = Path(self.checkpoint).name if self.checkpoint else None
+        return values

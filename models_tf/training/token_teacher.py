@@ -1,0 +1,113 @@
+"""A fine-tuned checkpoint of a token model as the teacher of another: its outputs on all rows, computed once."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from models_tf.encoder.heads import BASE, QUESTIONS
+from models_tf.encoder.model import Encoder
+from models_tf.errors import InputError
+from models_tf.huggingface import checkpoint
+from models_tf.huggingface.checkpoint import EncoderCheckpoint
+from models_tf.spec import LOGITS
+from models_tf.tasks import REGRESSION
+from models_tf.tasks.rows import TaskRows, shorten
+from models_tf.tokenization import VOCAB, Tokenizer
+from models_tf.training.output import TrainingOutput
+from models_tf.training.progress import Progress
+from models_tf.training.token_batches import Predictor
+from models_tf.training.token_settings import HEAD_OF_TASK, TokenSettings
+from models_tf.training.transfer_settings import NONE
+
+CACHE_FILE = "teacher_{name}.npy"
+
+
+def load_teacher(folder: Path, settings: TokenSettings) -> EncoderCheckpoint:
+    """For a transfer a model without a head will do: there are no soft labels then."""
+    teacher, task = checkpoint.load(folder), settings.task
+    if teacher.head.kind == BASE and settings.transfer != NONE:
+        return teacher
+    if teacher.head.kind != HEAD_OF_TASK[task] or (task == REGRESSION) != (teacher.head.num_labels == 1):
+        raise InputError(
+            f"--teacher must be a model for {task}. Received: {folder}, a {teacher.head.kind} model"
+            + (f" with {len(teacher.labels)} labels." if teacher.labels else ".")
+        )
+    return teacher
+
+
+def check_vocabulary(teacher: EncoderCheckpoint, tokenizer: Tokenizer, folder: Path) -> None:
+    """The student's ids are what the teacher reads: both must have one vocabulary."""
+    if teacher.config.vocab_size != tokenizer.vocab_size:
+        raise InputError(
+            f"--teacher must have the student's vocabulary, {tokenizer.vocab_size} tokens. "
+            f"Received: {folder} with {teacher.config.vocab_size}. Remedy: --vocab {folder}."
+        )
+    if not teacher.tokenizer_files:
+        return
+    own = Tokenizer.from_files(teacher.tokenizer_files, str(folder))
+    if own.files()[VOCAB] != tokenizer.files()[VOCAB]:
+        raise InputError(
+            f"--teacher must have the student's vocabulary. Received: {folder} with other tokens. "
+            f"Remedy: --vocab {folder}."
+        )
+
+
+def label_order(teacher: EncoderCheckpoint, labels: Sequence[str], folder: Path) -> list[int]:
+    """The teacher's number of each of the student's labels."""
+    if teacher.head.kind == BASE:
+        return []
+    if sorted(teacher.labels) != sorted(labels):
+        raise InputError(
+            f"--teacher must know the labels of the training file, {shorten(labels)}. "
+            f"Received: {folder} with {shorten(teacher.labels)}."
+        )
+    return [teacher.labels.index(label) for label in labels]
+
+
+def teach(
+    teacher: EncoderCheckpoint,
+    rows: TaskRows,
+    order: Sequence[int],
+    *,
+    output: TrainingOutput,
+    progress: Progress,
+    resume: bool,
+) -> dict[str, np.ndarray]:
+    """The teacher's outputs on all rows by name, labels in the student's order; from the folder if they are there."""
+    if teacher.head.kind == BASE:
+        return {}
+    names = _output_names(teacher)
+    if resume and all((output.folder / CACHE_FILE.format(name=name)).is_file() for name in names):
+        return {name: _read(output, name, len(rows)) for name in names}
+    model = Encoder(teacher.config, teacher.head, teacher.tensors)
+    found = Predictor(model)(rows.inputs, report=lambda done, all_rows: progress.stage("teacher", done, all_rows))
+    if order:
+        found = {LOGITS: np.ascontiguousarray(found[LOGITS][..., list(order)])}
+    for name, value in found.items():
+        if not np.isfinite(value).all():
+            raise InputError("--teacher must answer with finite numbers. Received: NaN or infinity.")
+        stream = io.BytesIO()
+        np.save(stream, value, allow_pickle=False)
+        output.save_cache({CACHE_FILE.format(name=name): stream.getvalue()})
+    return found
+
+
+def _output_names(teacher: EncoderCheckpoint) -> tuple[str, ...]:
+    return ("start_logits", "end_logits") if teacher.head.kind == QUESTIONS else (LOGITS,)
+
+
+def _read(output: TrainingOutput, name: str, rows: int) -> np.ndarray:
+    path = output.folder / CACHE_FILE.format(name=name)
+    try:
+        found = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise InputError(f"{path} is damaged: {error}. Remedy: train again with --force.") from error
+    if len(found) != rows or found.dtype != np.float32:
+        raise InputError(
+            f"{path} must hold a row for each of --train, {rows}. Received: {found.dtype} {found.shape}. "
+            "Remedy: train again with --force."
+        )
+    output.keep_cache(path.name)
+    return found
