@@ -20,9 +20,12 @@ def main() -> int:
     if ours:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return run()
+        code = run()
     except KeyboardInterrupt:
         return _leave()
+    # All is written and said. TensorFlow takes a second to leave, in which Ctrl-C would only falsify the exit code.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
 
 
 def _leave() -> int:

@@ -45,7 +45,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             records, problems = inspection.inspect(placed, recipe, others=tuple(beside))
         progress.release()  # what can be wrong with the input, the recipe or the disk has had its say
 
-        with progress.stage(f"verify on {len(data.evaluation)} rows"):
+        with progress.stage(f"verify on {rows.count(data, request.kind)}"):
             verified = verify.verify(*model.checks(references, placed), data.evaluation, seed=request.seed)
 
         with progress.stage("measure latency"):

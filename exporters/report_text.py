@@ -68,9 +68,7 @@ def summary(report: Report) -> str:
     scores = {stage.stage: stage for stage in report.accuracy}
     if report.accuracy:
         first = report.accuracy[0]
-        lines.append(
-            f"{first.stage:<34} {_metric(first.score.metric)} {_points(first.score)}, n = {first.score.n}"
-        )
+        lines.append(f"{first.stage:<34} {_metric(first.score.metric)} {_points(first.score)}, n = {first.score.n}")
     for file in report.model_files():
         stage = next((scores[name] for name in scores if name.startswith(file.name)), None)
         accuracy = f"{stage.score.value:6.2f}{_unit(stage.score.metric)} ({0.0 - stage.drop:+.2f})" if stage else ""

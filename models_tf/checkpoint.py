@@ -77,6 +77,11 @@ def load(folder: Path) -> Checkpoint:
             raise InputError(f"Checkpoint folder {folder} lacks {name}: train one with `export-mobile train`.")
     document = _read_document(folder / CONFIG_FILE)
     entry = registry.get(document["model"])
+    if entry.kind != registry.PROJECTION:
+        raise InputError(
+            f"{folder / CONFIG_FILE}: Unknown model of this format: expected "
+            f"{' or '.join(registry.names(registry.PROJECTION))}. Received: {entry.name}."
+        )
     try:
         config = entry.config_class().from_dict(document["config"])
     except (ValueError, TypeError, AttributeError) as error:

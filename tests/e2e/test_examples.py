@@ -1,10 +1,13 @@
 """The examples run as their docstrings say, and stay short."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tiny_checkpoints import write_checkpoint
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
@@ -40,3 +43,34 @@ def test_the_python_example_exports_and_prints_sizes_and_accuracy(tmp_path: Path
 @pytest.mark.parametrize("script", ["classify_text.py", "classify_features.py", "classify_onnx.py"])
 def test_each_kind_of_file_answers_the_same_label(script: str, snips_export: Path) -> None:
     assert run(script, snips_export, "will it rain in boston tomorrow").startswith("GetWeather")
+
+
+def test_a_token_models_file_answers_what_its_export_recorded(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "tiny")
+    command = [
+        "--model",
+        "mobilebert",
+        "--checkpoint",
+        tmp_path / "tiny",
+        "--quantize",
+        "float32",
+        "--target",
+        "tflite",
+    ]
+    rows = [f"{number} {number + 1}\t{label}" for number, label in enumerate(["no", "yes", "perhaps"] * 4)]
+    (tmp_path / "rows.tsv").write_text("\n".join(["text\tlabel", *rows]) + "\n", encoding="utf-8")  # one text a row
+    command += ["--eval-data", tmp_path / "rows.tsv", "--output", tmp_path / "out"]
+    done = subprocess.run(
+        [sys.executable, "-m", "exporters.cli", *map(str, command)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    (example, *_) = json.loads((tmp_path / "out" / "model.json").read_text(encoding="utf-8"))["examples"]
+    answer = run("classify_tokens.py", tmp_path / "out", example["text"], "float32")
+    label, _, numbers = answer.partition(" ")
+    logits = [float(number) for number in numbers.strip(" []\n").split()]
+    assert logits == pytest.approx(example["outputs"]["model_float32.tflite"]["logits"], abs=1e-4)
+    assert label in (tmp_path / "out" / "labels.txt").read_text(encoding="utf-8").splitlines()

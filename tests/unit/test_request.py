@@ -40,6 +40,7 @@ from models_tf.errors import InputError
         ({"random_init": True}, ["--random-init is for token models", "mobilebert"]),
         ({"preset": "opt"}, ["--preset is for token models"]),
         ({"text_pair_column": "b"}, ["--text-pair-column is for token models"]),
+        ({"fold": "off"}, ["--fold is for token models"]),
         ({"random_init": 1}, ["`random_init`", "true or false"]),
         ({"fold": None}, ["`fold`"]),
         ({"max_size_bytes": "200KB"}, ["`max_size_bytes`", "whole number of bytes", "Received: '200KB'"]),
@@ -127,3 +128,9 @@ def test_a_hub_id_is_kept_as_it_is():
     request = ExportRequest(model="mobilebert", checkpoint="google/mobilebert-uncased")
     assert str(request.checkpoint) == "google/mobilebert-uncased"
     assert request.output_folder == Path("export-mobile-out/mobilebert-mobilebert-uncased-int8")
+
+
+def test_a_token_checkpoint_for_a_projection_model_is_refused(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "mobilebert"}')
+    with pytest.raises(InputError, match=r"holds a token model: give --model mobilebert or bert. Received: prado"):
+        ExportRequest(model="prado", checkpoint=tmp_path)

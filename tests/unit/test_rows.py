@@ -196,3 +196,18 @@ def test_more_eval_rows_than_there_are_is_all_of_them(tmp_path):
     loaded = load(request, calibrate=False)
     assert len(loaded.evaluation) == 100
     assert loaded.notes == ()
+
+
+def test_many_rows_of_a_token_model_come_with_the_way_out(tmp_path):
+    request = ExportRequest(checkpoint=tmp_path, eval_data=table(tmp_path / "e.tsv", PAIRS * 21))
+    loaded = load(request, calibrate=False)
+    assert rows.count(loaded, "tokens") == "2100 rows (for fewer: --eval-rows N)"
+    assert rows.count(loaded, "projection") == "2100 rows"
+
+
+def test_a_model_can_ask_for_fewer_rows_to_calibrate_with(tmp_path):
+    request = ExportRequest(checkpoint=tmp_path, eval_data=table(tmp_path / "e.tsv", PAIRS))
+    reader = TextReader(request=request, labels=LABELS, multi_label=False, project=project)
+    fewer = rows.load(request, reader, calibrate=True, calibrating=5)
+    assert len(fewer.calibration) == 5
+    assert fewer.evaluation.keys == load(request).evaluation.keys
