@@ -78,6 +78,8 @@ def test_pytorch_reads_what_was_trained(files: Path, tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     done = train(files, tmp_path / "m", "--epochs", "2", "--learning-rate", "1e-2")
     assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "m" / "training.json").read_text())
+    assert record["command"].startswith("export-mobile train --model mobilebert --train ")
     assert done.stdout.startswith("dev accuracy ")
     loaded = checkpoint.load(tmp_path / "m")
     ids = np.random.default_rng(0).integers(5, 27, (3, 8)).astype(np.int32)
