@@ -195,7 +195,12 @@ def _export_parser() -> _Parser:
     add("--max-seq-len", type=int, metavar="N", help="tokens of the exported graph (default: as trained; at most 128)")
     add("--fold", default="full", metavar="MODE", help=f"token models, exact rewrites: {', '.join(request.FOLDS)}")
     add("--no-fold", dest="fold", action="store_const", const="off", help="the same as --fold off")
-    add("--output", type=Path, metavar="DIR", help=f"folder to write (default {request.OUTPUT_ROOT}/MODEL-TASK-RECIPE)")
+    add(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help=f"folder to write (default {request.OUTPUT_ROOT}/MODEL-TASK_OR_CHECKPOINT-RECIPE)",
+    )
     add("--force", action="store_true", help="replace an output folder that an export wrote before")
     add("--json", action="store_true", help="print the report as JSON, and nothing else")
     add("--seed", type=int, default=0, metavar="N", help="chooses calibration rows when there are many (default 0)")

@@ -145,7 +145,7 @@ class ExportRequest:
                 "weights (size and speed only)."
             )
         if self.checkpoint is not None and self.random_init:
-            raise InputError(f"--random-init takes no --checkpoint: give one. Received: {self.checkpoint}.")
+            raise InputError(f"Give --random-init or --checkpoint, not both. Received: {self.checkpoint}.")
         if self.preset is not None and not self.random_init:
             raise InputError(f"--preset is for --random-init. Received: {self.preset} with a checkpoint.")
         for path in (self.eval_data, self.calibration_data):

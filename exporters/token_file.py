@@ -34,7 +34,7 @@ _LOGITS_OF = {
     "token-classification": "for each token one number for each label; the largest is the answer",
 }
 _ABOUT = (
-    "Inputs are int32 [1, max_seq_len], bound by name. A row is [CLS] text [SEP], or [CLS] text [SEP] second text [SEP], "
+    "Inputs are int32 [1, max_seq_len] (files whose shape says batch take several rows), bound by name. A row is [CLS] text [SEP], or [CLS] text [SEP] second text [SEP], "
     "padded with pad_id; too long texts lose tokens from the end of the longer one. An int8 output q stands for "
     "(q - zero_point) * scale. Examples give the inputs up to the last token, the rest is padding, and what each file "
     "answered: for each label, for each token, or the beginning of it where that is long."

@@ -109,12 +109,14 @@ def number_labels(
     if not names <= set(labels) and _are_numbers(names, labels):
         note = f"{path} has numbers for labels: taken as the model's {shorten([f'{i} {n}' for i, n in enumerate(labels)])}."
         return [int(name) for name, _ in found], (note,)
-    for name, line in found:
-        if name not in numbers:
-            raise InputError(
-                f"{path} row {line}: the model has no label {name!r}. It has {shorten(labels)}. "
-                f"Give data with these labels, or with their numbers, 0 to {len(labels) - 1}, in all rows."
-            )
+    unknown = [(name, line) for name, line in found if name not in numbers]
+    if unknown:
+        # In a file of numbers the one that is out of range is to blame, not the first number.
+        name, line = next((entry for entry in unknown if not _are_numbers({entry[0]}, labels)), unknown[0])
+        raise InputError(
+            f"{path} row {line}: the model has no label {name!r}. It has {shorten(labels)}. "
+            f"Give data with these labels, or with their numbers, 0 to {len(labels) - 1}, in all rows."
+        )
     return [numbers[name] for name, _ in found], ()
 
 

@@ -105,7 +105,7 @@ def test_numbers_are_matched_with_names_and_the_report_says_so(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "labels", "expected"),
     [
-        ("text\tlabel\ngood\t1\nbad\t2\n", NAMES, "row 2: the model has no label '1'. It has negative, positive."),
+        ("text\tlabel\ngood\t1\nbad\t2\n", NAMES, "row 3: the model has no label '2'. It has negative, positive."),
         ("text\tlabel\ngood\tpositive\nbad\t0\n", NAMES, "row 3: the model has no label '0'"),
         ("text\tlabel\ngood\t1\nbad\t0\n", ["1", "2"], "row 3: the model has no label '0'"),
         ("text\tlabel\ngood\tentailment\nbad\tother\n", NAMES, "row 2: the model has no label 'entailment'"),
