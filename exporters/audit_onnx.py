@@ -9,7 +9,7 @@ import onnx
 
 from exporters.audit import Audit
 from models_tf.ops.projection.ort_loader import DOMAIN, MINIMUM_VERSION
-from quantize.onnx_regions import float_region
+from quantize.onnx_regions import float_region, is_grouped
 from quantize.passes.prepend_projection_onnx import OP_TYPE as PROJECTION
 
 # Operators with weights.
@@ -240,7 +240,8 @@ def _check_dynamic(graph: _Graph) -> Iterator[str]:
     if not any(counts[name] for name in INTEGER_OPS):
         yield "no operator with 8-bit weights"
     for node in graph.nodes:
-        if node.op_type in COMPUTE_OPS and any(name in graph.constants for name in node.input[:2]):
+        weighted = node.op_type in COMPUTE_OPS and any(name in graph.constants for name in node.input[:2])
+        if weighted and not is_grouped(node):  # see `to_int8_dynamic_onnx`
             yield f"weights of {node.op_type} are float"
     for table in graph.tables():
         if table.dtype not in (np.int8, np.uint8):

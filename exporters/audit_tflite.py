@@ -9,11 +9,14 @@ import numpy as np
 from exporters.audit import Audit
 from quantize.flatbuffer import TYPE_NAMES, is_constant, op_name, read_model
 from quantize.passes.prepend_projection import CUSTOM_OP
+from quantize.tflite_regions import float_region
 
 # Operators with weights: position of the weights, axis of the output channels. A table (GATHER) has one scale.
 WEIGHT_OPS = {"CONV_2D": (1, 0), "FULLY_CONNECTED": (1, 0), "DEPTHWISE_CONV_2D": (1, 3)}
 TABLE_OP = "GATHER"
 BIAS_POSITION = 2
+# Weights that int8-dynamic leaves in float: few, and XNNPACK has no kernel for them with dynamic activations.
+DYNAMIC_FLOAT_OPS = ("DEPTHWISE_CONV_2D",)
 FLOATS = ("FLOAT32", "FLOAT16")
 # A constant with fewer elements is a setting of an operator rather than weights.
 MIN_WEIGHT_ELEMENTS = 64
@@ -34,6 +37,7 @@ _OLD_VERSIONS = {
     "CAST": 1,
     "CONCATENATION": 3,
     "CONV_2D": 3,
+    "DEPTHWISE_CONV_2D": 4,
     "DEQUANTIZE": 4,
     "EXPAND_DIMS": 1,
     "FULLY_CONNECTED": 9,
@@ -148,22 +152,53 @@ def _parameters(model: Any, graph: Any) -> int:
 
 
 def _check_int8(model: Any, graph: Any) -> Iterator[str]:
-    outputs = {int(i) for i in graph.outputs}
+    allowed = _allowed_in_float(model, graph)
     for operator in graph.operators:
         name = op_name(model, operator)
-        if name == CUSTOM_OP:
+        if name == CUSTOM_OP or id(operator) in allowed:
             continue
         if name == "SUM":
             yield "SUM is wrong in int8 in TFLite 2.12 and in reference kernels: use MEAN"
         indices = [int(i) for i in (*operator.inputs, *operator.outputs) if i >= 0]
-        declared = outputs if name == "DEQUANTIZE" else set()
-        if any(_kind(graph.tensors[i]) in FLOATS for i in indices if i not in declared):
+        if any(_kind(graph.tensors[i]) in FLOATS for i in indices):
             yield f"{name} computes in float"
     for index in (*graph.inputs, *_projection_outputs(model, graph)):
         tensor = graph.tensors[int(index)]
         if _kind(tensor) == "INT8" and (_scales(tensor).tolist() != [1.0] or _zero_points(tensor).tolist() != [0]):
             yield f"the int8 input must have scale 1 and zero point 0, not {_scales(tensor)} and {_zero_points(tensor)}"
     yield from _check_int8_weights(model, graph)
+
+
+def _allowed_in_float(model: Any, graph: Any) -> set[int]:
+    """Ids of the operators that static int8 leaves in float: layer norms and GELUs, and the steps into and out of them.
+
+    A DEQUANTIZE reads int8 and is read in such a region alone, or makes an output; a QUANTIZE ends a region in int8. So a
+    product in float is found in any case: it is in no region, and what it reads or makes is float.
+    """
+    region = {id(graph.operators[position]) for position in float_region(model, graph)}
+    outputs = {int(i) for i in graph.outputs}
+    readers: dict[int, list[Any]] = {}
+    for operator in graph.operators:
+        for index in operator.inputs:
+            readers.setdefault(int(index), []).append(operator)
+    made = {int(i) for operator in graph.operators if id(operator) in region for i in operator.outputs}
+    allowed = set(region)
+    for operator in graph.operators:
+        name = op_name(model, operator)
+        if name not in ("DEQUANTIZE", "QUANTIZE"):
+            continue
+        source, target = int(operator.inputs[0]), int(operator.outputs[0])
+        if (
+            name == "DEQUANTIZE"
+            and _kind(graph.tensors[source]) == "INT8"
+            and not is_constant(model, graph.tensors[source])
+        ):
+            found = readers.get(target, [])
+            if all(id(reader) in region for reader in found) and (found or target in outputs):
+                allowed.add(id(operator))
+        elif name == "QUANTIZE" and _kind(graph.tensors[target]) == "INT8" and source in made:
+            allowed.add(id(operator))
+    return allowed
 
 
 def _check_int8_weights(model: Any, graph: Any) -> Iterator[str]:
@@ -191,7 +226,7 @@ def _check_dynamic(model: Any, graph: Any) -> Iterator[str]:
     found = False
     for name, tensor, _ in _weights(model, graph):
         found = True
-        if _kind(tensor) != "INT8" and _elements(tensor) >= MIN_WEIGHT_ELEMENTS:
+        if _kind(tensor) != "INT8" and _elements(tensor) >= MIN_WEIGHT_ELEMENTS and name not in DYNAMIC_FLOAT_OPS:
             yield f"weights of {name} are {_kind(tensor).lower()}, not int8"
         elif np.any(_zero_points(tensor)):
             yield f"weights of {name} are not symmetric: a zero point differs from 0"

@@ -18,6 +18,7 @@ from exporters.errors import EXIT_INPUT, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_P
 from exporters.native_log import open_closed_streams, quiet_native_output
 from exporters.progress import Progress
 from models_tf import registry
+from models_tf.compress import cli as compression
 from models_tf.errors import InputError
 from quantize import recipe as recipes
 
@@ -36,6 +37,9 @@ example:
 other commands:
   export-mobile models            list the models
   export-mobile train --help      train one on your own data
+  export-mobile profile --help    what each part of a token model costs
+  export-mobile compress --help   make a BERT checkpoint smaller
+  export-mobile ablate --help     accuracy without each head or layer
 
 exit codes:
   0 pass   1 internal error   2 usage or bad input
@@ -133,6 +137,39 @@ def _train(arguments: list[str]) -> int:
         return cli.run(options, stdout, stderr)
 
 
+def _profile(arguments: list[str]) -> int:
+    from exporters import profile_cli
+
+    parser = _Parser(prog=f"{PROGRAM} profile", description=profile_cli.DESCRIPTION, allow_abbrev=False)
+    profile_cli.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help="show the trace of an error, and what the libraries print")
+    options = _parse(parser, arguments)
+    with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
+        return profile_cli.run(options, PROGRAM, arguments, stdout, stderr)
+
+
+def _compress(arguments: list[str]) -> int:
+    from models_tf.compress import cli
+
+    parser = _Parser(prog=f"{PROGRAM} compress", description=cli.DESCRIPTION, allow_abbrev=False)
+    cli.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help="show the trace of an error")
+    options = _parse(parser, arguments)
+    with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
+        return cli.run(options, stdout, stderr)
+
+
+def _ablate(arguments: list[str]) -> int:
+    from models_tf.compress import ablation_cli
+
+    parser = _Parser(prog=f"{PROGRAM} ablate", description=ablation_cli.DESCRIPTION, allow_abbrev=False)
+    ablation_cli.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help="show the trace of an error")
+    options = _parse(parser, arguments)
+    with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
+        return ablation_cli.run(options, stdout, stderr)
+
+
 def _models(arguments: list[str]) -> int:
     parser = _Parser(prog=f"{PROGRAM} models", description="List the models.", allow_abbrev=False)
     parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
@@ -146,7 +183,13 @@ def _models(arguments: list[str]) -> int:
 # How the command shows things, and the text of a size: the request has neither.
 _NOT_OF_REQUEST = ("json", "debug", "version", "max_size")
 
-_COMMANDS: dict[str, Callable[[list[str]], int]] = {"train": _train, "models": _models}
+_COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "train": _train,
+    "compress": _compress,
+    "ablate": _ablate,
+    "profile": _profile,
+    "models": _models,
+}
 
 
 def _export_parser() -> _Parser:
@@ -208,6 +251,14 @@ def _export_parser() -> _Parser:
     add("--max-drop", type=float, metavar="POINTS", help="gate: accuracy lost by quantization, such as 0.5")
     add("--debug", action="store_true", help="show the trace of an error, and what the libraries print")
     add("--version", action="store_true", help="print the version")
+    group = parser.add_argument_group("BERT, made smaller before it is exported (see export-mobile compress)")
+    compression.add_compression(group)
+    group.add_argument(
+        "--importance-data",
+        type=Path,
+        metavar="FILE",
+        help="labelled rows to choose by (default: --calibration-data; never those of --eval-data)",
+    )
     return parser
 
 
@@ -220,7 +271,9 @@ def _parse(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Na
 
 
 def _request(options: argparse.Namespace) -> request.ExportRequest:
-    values = {name: value for name, value in vars(options).items() if name not in _NOT_OF_REQUEST}
+    left_out = (*_NOT_OF_REQUEST, *compression.FLAGS)
+    values = {name: value for name, value in vars(options).items() if name not in left_out}
+    values["compression"] = compression.from_args(options) if compression.is_given(options) else None
     values["target"] = request.parse_targets(options.target)
     values["max_size_bytes"] = None if options.max_size is None else request.parse_size(options.max_size)
     return request.ExportRequest(**values)

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from exporters import audit
+from exporters import audit, zeros
 from exporters.artifacts import Artifact
 from exporters.report import FileRecord
 from quantize.recipe import Recipe
@@ -22,6 +22,7 @@ def inspect(
         folder, content = path.parent, path.read_bytes()
         found = audit.audit(content, target=artifact.target)
         problems += [f"{artifact.name}: {problem}" for problem in found.problems(recipe)]
+        zero = zeros.zero_share(content, target=artifact.target)
         records.append(
             FileRecord(
                 name=artifact.name,
@@ -32,6 +33,8 @@ def inspect(
                 parameters=found.parameters,
                 weight_bytes=found.weight_bytes,
                 overhead_bytes=found.overhead_bytes,
+                zero_weights=zero,
+                compressed_bytes=zeros.compressed_bytes(content) if zero >= zeros.NOTABLE_SHARE else None,
                 ops=dict(found.ops),
                 dtypes=dict(found.dtypes),
                 min_runtime=found.min_runtime,

@@ -25,7 +25,9 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class FileRecord:
-    """A file of the output folder. The fields after `sha256` are for model files."""
+    """A file of the output folder. The fields after `sha256` are for model files; `compressed_bytes` only where many of
+    the weights are zero.
+    """
 
     name: str
     size_bytes: int
@@ -35,6 +37,8 @@ class FileRecord:
     parameters: int | None = None
     weight_bytes: int | None = None
     overhead_bytes: int | None = None
+    zero_weights: float | None = None  # share of the weights
+    compressed_bytes: int | None = None
     ops: dict[str, int] = field(default_factory=dict)
     dtypes: dict[str, int] = field(default_factory=dict)
     min_runtime: str | None = None

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from exporters.report import Report
+from exporters import zeros
+from exporters.report import FileRecord, Report
 from models_tf.score import Score
 
 UNTRAINED = "untrained: random weights, for size and speed only"
@@ -33,7 +34,7 @@ def markdown(report: Report) -> str:
         parts += ["## Failed", _list(f"{failure.gate}: {failure.message}" for failure in report.failures)]
     if report.notes:
         parts += ["## Notes", _list(report.notes)]
-    parts += ["## Files", "Sizes in bytes; overhead is all that is not weights.", _files(report)]
+    parts += ["## Files", "Sizes in bytes; overhead is all that is not weights.", _files(report), *_zeros(report)]
     parts += ["## Accuracy", _accuracy(report) if report.accuracy else "Not measured."]
     parts += ["## Parity", "Differences of logits on the same rows, from the files on disk.", _parity(report)]
     if report.latency:
@@ -72,11 +73,15 @@ def summary(report: Report) -> str:
     for file in report.model_files():
         stage = next((scores[name] for name in scores if name.startswith(file.name)), None)
         accuracy = f"{stage.score.value:6.2f}{_unit(stage.score.metric)} ({0.0 - stage.drop:+.2f})" if stage else ""
-        lines.append(f"{file.name:<34} {file.size_bytes:>9,} bytes  {accuracy}")
+        lines.append(f"{file.name:<34} {file.size_bytes:>9,} bytes  {accuracy}".rstrip())
+        if file.compressed_bytes is not None:
+            lines.append(f"{'':<34} {file.compressed_bytes:>9,} compressed; {_percent(file)} of the weights are zero")
     float_rows = [row.max_abs / row.scale for row in report.parity if row.limit]
     if float_rows:
         relative = " of the largest answer" if any(row.scale != 1 for row in report.parity if row.limit) else ""
         lines.append(f"{'float parity, largest difference':<34} {max(float_rows):.1e}{relative}")
+    if any(file.compressed_bytes is not None for file in report.files):
+        lines.append(f"note: {zeros.NOTE}")
     lines += [f"note: {note}" for note in report.notes]
     untrained = "" if report.model.get("trained", True) else f" ({UNTRAINED})"
     lines.append(f"{_verdict(report)}{untrained}: {report.output}")
@@ -100,6 +105,17 @@ def _files(report: Report) -> str:
         for file in report.files
     ]
     return _table(("file", "total", "parameters", "weights", "overhead", "sha256"), rows)
+
+
+def _zeros(report: Report) -> list[str]:
+    """Of pruned files: what is stored, dense and compressed."""
+    files = [file for file in report.files if file.compressed_bytes is not None]
+    rows = [(file.name, _percent(file), f"{file.size_bytes:,}", f"{file.compressed_bytes:,}") for file in files]
+    return [zeros.NOTE, _table(("file", "zero weights", "stored", "compressed"), rows)] if rows else []
+
+
+def _percent(file: FileRecord) -> str:
+    return f"{100 * (file.zero_weights or 0.0):.1f} %"
 
 
 def _accuracy(report: Report) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from models_tf import registry
+from models_tf.compress.settings import Compression
 from models_tf.data import DEFAULT_SEPARATOR, check_separator
 from models_tf.errors import InputError
 from models_tf.text_config import MAX_SEQ_LEN
@@ -31,7 +32,10 @@ _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024, "M": 1 << 20, "MB":
 # What a field must be for callers from Python (None is good where it is the default), in words, and what it becomes:
 # numpy's numbers are good, but JSON cannot hold them.
 _KINDS: dict[str, tuple[tuple[type, ...], str, Callable[[Any], Any]]] = {
-    **dict.fromkeys(("checkpoint", "eval_data", "calibration_data", "output"), ((str, os.PathLike), "a path", Path)),
+    **dict.fromkeys(
+        ("checkpoint", "eval_data", "calibration_data", "importance_data", "output"),
+        ((str, os.PathLike), "a path", Path),
+    ),
     **dict.fromkeys(("model", "task", "quantize"), ((str,), "a text", str)),
     **dict.fromkeys(("text_column", "text_pair_column", "label_column", "label_separator"), ((str,), "a text", str)),
     **dict.fromkeys(("fold", "preset"), ((str,), "a text", str)),
@@ -47,6 +51,8 @@ class ExportRequest:
 
     For token models `checkpoint` is a folder as Hugging Face writes it, or an id of its hub, and `task` says what the
     model does (default: what its head says). `random_init` makes one of a `preset`'s sizes without a checkpoint.
+    `compression` makes a BERT smaller before it is exported; what it chooses by gradients or contribution it chooses on
+    `importance_data` (default: `calibration_data`, never the rows that are evaluated).
     `max_size_bytes` holds every model file written, `max_drop` (points) the accuracy of every quantized one.
     """
 
@@ -66,6 +72,8 @@ class ExportRequest:
     fold: str = "full"
     random_init: bool = False
     preset: str | None = None
+    compression: Compression | None = None
+    importance_data: Path | None = None
     output: Path | None = None
     force: bool = False
     seed: int = 0
@@ -98,7 +106,11 @@ class ExportRequest:
             raise InputError(f"--max-size must be at least 1 byte. Received: {self.max_size_bytes}.")
         if self.max_drop is not None and not 0.0 <= self.max_drop <= 100.0:
             raise InputError(f"--max-drop must be 0 to 100 points. Received: {self.max_drop}.")
-        for flag, path in (("--eval-data", self.eval_data), ("--calibration-data", self.calibration_data)):
+        for flag, path in (
+            ("--eval-data", self.eval_data),
+            ("--calibration-data", self.calibration_data),
+            ("--importance-data", self.importance_data),
+        ):
             if path is not None and not path.is_file() and not (self.kind == registry.TOKENS and path.is_dir()):
                 received = "a folder" if path.is_dir() else "no such file"
                 raise InputError(f"{flag} must be a file. Received: {path} ({received}).")
@@ -112,6 +124,8 @@ class ExportRequest:
             if not isinstance(value, kinds) or isinstance(value, bool):
                 raise InputError(f"`{name}` must be {meaning}. Received: {value!r}.")
             object.__setattr__(self, name, convert(value))
+        if self.compression is not None and not isinstance(self.compression, Compression):
+            raise InputError(f"`compression` must be a Compression. Received: {self.compression!r}.")
         if not isinstance(self.random_init, bool):
             raise InputError(f"`random_init` must be true or false. Received: {self.random_init!r}.")
 
@@ -132,6 +146,8 @@ class ExportRequest:
             ("--random-init", self.random_init),
             ("--preset", self.preset is not None),
             ("--fold", self.fold != FOLDS[0]),
+            ("Compression (--prune-heads and the like)", self.compression is not None),
+            ("--importance-data", self.importance_data is not None),
         ):
             if given:
                 name = self.model or DEFAULT_MODEL
@@ -148,7 +164,8 @@ class ExportRequest:
             raise InputError(f"Give --random-init or --checkpoint, not both. Received: {self.checkpoint}.")
         if self.preset is not None and not self.random_init:
             raise InputError(f"--preset is for --random-init. Received: {self.preset} with a checkpoint.")
-        for path in (self.eval_data, self.calibration_data):
+        self._check_compression()
+        for path in (self.eval_data, self.calibration_data, self.importance_data):
             if self.random_init and path is not None:
                 raise InputError(f"--random-init has no tokenizer to read texts with. Received: {path}.")
         for flag, value, choices in (("--task", self.task, TOKEN_TASKS), ("--fold", self.fold, FOLDS)):
@@ -157,6 +174,20 @@ class ExportRequest:
                     f"{flag} of a {name} model must be one of {', '.join(choices)}. Received: {value}."
                     + registry.nearest(value, choices)
                 )
+
+    def _check_compression(self) -> None:
+        wanted = self.compression
+        if self.importance_data is not None and (wanted is None or not wanted.needs_rows):
+            raise InputError(
+                "--importance-data is for --prune-heads, --prune-ffn and --drop-layers contribution:K. "
+                f"Received: {self.importance_data} without."
+            )
+        if wanted is not None and wanted.needs_rows and (self.importance_data or self.calibration_data) is None:
+            labels = " with labels" if wanted.needs_gradients else ""
+            raise InputError(
+                f"--importance-data FILE{labels} is needed to choose what is removed (default: --calibration-data; rows of "
+                "--eval-data are never used). Received: neither."
+            )
 
     @property
     def kind(self) -> str:

@@ -13,6 +13,7 @@ import onnx
 
 from exporters.native_log import quiet
 from quantize.onnx_graph import clean
+from quantize.passes.computed_bias_onnx import computed_bias_onnx
 
 # Opset 17 (ONNX 1.12, 2022) runs in ONNX Runtime 1.12 and later, and has all that the models here need.
 OPSET = 17
@@ -27,6 +28,7 @@ def to_onnx(concrete_function: Any, rows: Mapping[str, np.ndarray] | None = None
     with quiet():
         model, inputs, outputs = _convert(concrete_function)
     gc.collect()  # graphs are full of cycles, and each holds all weights
+    computed_bias_onnx(model)
     clean(model, names=inputs | outputs)
     _free_batch(model, rows or _random_rows(model))
     return model

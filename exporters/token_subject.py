@@ -61,6 +61,7 @@ class TokenSubject:
     task: str
     max_seq_len: int
     tokenizer: Tokenizer | None
+    compression: dict[str, Any] | None = None  # what was removed before the export
 
     @classmethod
     def load(cls, request: ExportRequest) -> "TokenSubject":
@@ -70,7 +71,12 @@ class TokenSubject:
         if not request.random_init:
             tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {request.checkpoint}")
             tokenizer.check_embedding(origin.config.vocab_size)
-        return cls(request=request, origin=origin, task=task, max_seq_len=_length(request, origin), tokenizer=tokenizer)
+        length, record = _length(request, origin), None
+        if request.compression is not None:
+            origin, record = _compressed(request, origin)
+        return cls(
+            request=request, origin=origin, task=task, max_seq_len=length, tokenizer=tokenizer, compression=record
+        )
 
     def rows(self, *, calibrate: bool) -> Rows:
         reader = TokenReader(
@@ -151,6 +157,7 @@ class TokenModel:
 
     def describe(self) -> dict[str, Any]:
         origin, config = self.subject.origin, self.subject.origin.config
+        record = self.subject.compression
         return {
             "name": origin.model_name,
             "task": self.subject.task,
@@ -166,6 +173,7 @@ class TokenModel:
             "fold": self.subject.request.fold,
             "rewrites": list(self.rewrites),
             "mask_value": self.mask_value,
+            **({"compression": record} if record else {}),
         }
 
     def side_files(self, placed: Sequence[Placed]) -> dict[str, str | bytes]:
@@ -217,6 +225,29 @@ def _random(request: ExportRequest) -> EncoderCheckpoint:
 def _checkpoint(request: ExportRequest) -> EncoderCheckpoint:
     head = CLASSIFICATION if request.task == REGRESSION else request.task
     return checkpoint.load(str(request.checkpoint), model=request.model, head=head)
+
+
+def _compressed(request: ExportRequest, origin: EncoderCheckpoint) -> tuple[EncoderCheckpoint, dict[str, Any]]:
+    """The model that is exported, and what the report says of it: all but the long list of neurons."""
+    from models_tf.compress import apply
+    from models_tf.compress.rows import draw, read
+    from models_tf.compress.settings import DEFAULT_ROWS, Compression
+    from models_tf.tasks.rows import Columns
+
+    settings = request.compression or Compression()
+    apply.check(origin, settings)
+    found = None
+    if settings.needs_rows:
+        path = request.importance_data or request.calibration_data
+        if path is None:
+            raise InputError("Compression chooses on rows: give --importance-data FILE. Received: none.")
+        columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
+        labelled = settings.needs_gradients
+        found = read(origin, path, columns=columns, labelled=labelled, flag="--importance-data")
+        found = draw(found, DEFAULT_ROWS, settings.seed)
+    made = apply.compress(origin, settings, found)
+    kept = [len(numbers) for numbers in made.record["neurons"]["kept"]]
+    return made.checkpoint, {**made.record, "neurons": {"kept_counts": kept}}
 
 
 def _task(request: ExportRequest, origin: EncoderCheckpoint) -> str:

@@ -94,6 +94,14 @@ MODELS = {
             kind=TOKENS,
             convert="models_tf.bert.convert:FAMILY",
         ),
+        ModelEntry(
+            name="ghostbert",
+            summary="a pruned BERT with cheap ghost features beside what was kept; made by `export-mobile compress`",
+            config="models_tf.encoder.config:EncoderConfig",
+            model="models_tf.encoder.model:Encoder",
+            kind=TOKENS,
+            convert="models_tf.ghostbert.convert:FAMILY",
+        ),
     )
 }
 

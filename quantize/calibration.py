@@ -29,12 +29,14 @@ class CalibrationRanges:
     """Smallest and largest value of each tensor, by tensor name.
 
     `row_peaks` holds, for what a softmax reads, the smallest of all maxima along the last axis: what lies far below it
-    has no part in any result.
+    has no part in any result. `channels` holds, for what dense layers read and make, the smallest and largest value of each
+    place on the last axis, [2, channel].
     """
 
     ranges: Mapping[str, tuple[float, float]]
     row_count: int
     row_peaks: Mapping[str, float] = field(default_factory=dict)
+    channels: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.row_count < 1:
@@ -46,6 +48,11 @@ class CalibrationRanges:
             low, high = self.ranges.get(name, (np.inf, -np.inf))
             if not low <= peak <= high:
                 raise ValueError(f"The row peak of tensor {name!r} must lie in its range. Received: {peak}.")
+        for name, found in self.channels.items():
+            if found.ndim != 2 or len(found) != 2 or not np.isfinite(found).all() or np.any(found[0] > found[1]):
+                raise ValueError(
+                    f"The channels of tensor {name!r} must have finite, ordered ranges. Received: {found}."
+                )
 
     def override(self, changes: Mapping[str, tuple[float, float]]) -> "CalibrationRanges":
         """The same ranges with some replaced; a name that was not calibrated is an error."""
@@ -53,7 +60,8 @@ class CalibrationRanges:
         if unknown:
             raise ValueError(f"Only calibrated tensors can be overridden. Received: {', '.join(unknown)}.")
         peaks = {name: peak for name, peak in self.row_peaks.items() if name not in changes}
-        return dataclasses.replace(self, ranges={**self.ranges, **changes}, row_peaks=peaks)
+        channels = {name: found for name, found in self.channels.items() if name not in changes}
+        return dataclasses.replace(self, ranges={**self.ranges, **changes}, row_peaks=peaks, channels=channels)
 
 
 class RangeCollector:
@@ -62,6 +70,7 @@ class RangeCollector:
     def __init__(self) -> None:
         self._ranges: dict[str, tuple[float, float]] = {}
         self._peaks: dict[str, float] = {}
+        self._channels: dict[str, np.ndarray] = {}
         self.row_count = 0
 
     def add(self, name: str, low: float, high: float, peak: float | None = None) -> None:
@@ -71,10 +80,18 @@ class RangeCollector:
         if peak is not None:
             self._peaks[name] = float(np.minimum(self._peaks.get(name, peak), peak))
 
+    def add_channels(self, name: str, values: np.ndarray) -> None:
+        flat = values.reshape(-1, values.shape[-1])
+        low, high = flat.min(0), flat.max(0)
+        before = self._channels.get(name, (low, high))
+        self._channels[name] = np.stack((np.minimum(before[0], low), np.maximum(before[1], high)))
+
     def result(self) -> CalibrationRanges:
         if not self.row_count:
             raise ValueError("Calibration needs at least one row. Received: none.")
-        return CalibrationRanges(ranges=self._ranges, row_count=self.row_count, row_peaks=self._peaks)
+        return CalibrationRanges(
+            ranges=self._ranges, row_count=self.row_count, row_peaks=self._peaks, channels=self._channels
+        )
 
 
 def collect(rows: Iterable[Mapping[str, np.ndarray]]) -> CalibrationRanges:
@@ -99,7 +116,8 @@ def calibrate(float_model: bytes, rows: Rows, *, threads: int = 1, delegate: boo
     graph = model.subgraphs[0]
     names = _activation_names(model, graph)
     peaks_of = {int(o.inputs[0]) for o in graph.operators if flatbuffer.op_name(model, o) == "SOFTMAX"}
-    sources = _sources(model, graph, measured=peaks_of)
+    channels_of = _dense_tensors(model, graph) & set(names)
+    sources = _sources(model, graph, measured=peaks_of | channels_of)
     measured = [index for index in names if sources.get(index, index) == index]
     if delegate:
         # A delegate computes whole stretches of the graph on its own and leaves the tensors inside unset, so that the
@@ -113,6 +131,8 @@ def calibrate(float_model: bytes, rows: Rows, *, threads: int = 1, delegate: boo
             values = interpreter.tensor(index)()  # a view: nothing is copied, nothing may be kept
             peak = float(values.max(axis=-1).min()) if index in peaks_of else None
             collector.add(names[index], float(values.min()), float(values.max()), peak)
+            if index in channels_of:
+                collector.add_channels(names[index], values)
             del values
     found = collector.result()
     return dataclasses.replace(
@@ -126,6 +146,16 @@ def _activation_names(model: flatbuffer.Model, graph: Any) -> dict[int, str]:
         index: flatbuffer.tensor_name(tensor)
         for index, tensor in enumerate(graph.tensors)
         if tensor.type == flatbuffer.schema.TensorType.FLOAT32 and not flatbuffer.is_constant(model, tensor)
+    }
+
+
+def _dense_tensors(model: flatbuffer.Model, graph: Any) -> set[int]:
+    """What dense layers read and make."""
+    return {
+        int(index)
+        for operator in graph.operators
+        if flatbuffer.op_name(model, operator) == "FULLY_CONNECTED"
+        for index in (operator.inputs[0], operator.outputs[0])
     }
 
 

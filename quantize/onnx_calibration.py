@@ -1,7 +1,7 @@
 """Calibration of a float ONNX model: the same value, `CalibrationRanges`, under the names of the ONNX graph.
 
-The reductions are operators of the graph, so that only single numbers leave the runtime and it can free each
-activation after use: the activations of one row of a large model fill hundreds of megabytes.
+The reductions are operators of the graph, so that only single numbers, or one for each channel, leave the runtime and it
+can free each activation after use: the activations of one row of a large model fill hundreds of megabytes.
 """
 
 import dataclasses
@@ -14,7 +14,9 @@ from quantize.calibration import CalibrationRanges, RangeCollector, Rows
 
 # What is asked of each tensor. ReduceMin and ReduceMax of ONNX Runtime lose a NaN, a sum keeps it.
 _LOW, _HIGH, _SUM, _PEAK = "low", "high", "sum", "peak"
-
+# And of what dense layers read, for each channel.
+_LOWS, _HIGHS = "lows", "highs"
+_DENSE = ("Gemm", "MatMul")
 
 # Operators that move values without changing them: the range in front is the range behind.
 _MOVES = ("Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
@@ -26,9 +28,13 @@ def calibrate_onnx(float_model: onnx.ModelProto, rows: Rows, *, threads: int = 1
     for row in _run(float_model, rows, threads):
         collector.row_count += 1
         for name, found in row.items():
-            # NaN and infinity stay in the sum; they make the range one that is refused.
-            bad = 0.0 if np.isfinite(found[_SUM]) else np.nan
-            collector.add(name, found[_LOW] + bad, found[_HIGH] + bad, found.get(_PEAK))
+            if _LOWS in found:
+                collector.add_channels(name, np.stack((found[_LOWS], found[_HIGHS])))
+            if _SUM in found:
+                # NaN and infinity stay in the sum; they make the range one that is refused.
+                bad = 0.0 if np.isfinite(found[_SUM]) else np.nan
+                peak = float(found[_PEAK]) if _PEAK in found else None
+                collector.add(name, float(found[_LOW]) + bad, float(found[_HIGH]) + bad, peak)
     measured = collector.result()
     ranges = dict(measured.ranges)
     for node in float_model.graph.node:
@@ -37,7 +43,7 @@ def calibrate_onnx(float_model: onnx.ModelProto, rows: Rows, *, threads: int = 1
     return dataclasses.replace(measured, ranges=ranges)
 
 
-def _run(float_model: onnx.ModelProto, rows: Rows, threads: int) -> Iterator[Mapping[str, Mapping[str, float]]]:
+def _run(float_model: onnx.ModelProto, rows: Rows, threads: int) -> Iterator[Mapping[str, Mapping[str, np.ndarray]]]:
     import onnxruntime
 
     model, questions = _with_reductions(float_model)
@@ -55,10 +61,10 @@ def _run(float_model: onnx.ModelProto, rows: Rows, threads: int) -> Iterator[Map
             raise ValueError(
                 f"A calibration row holds {', '.join(sorted(expected))}. Received: {', '.join(sorted(row))}."
             )
-        answers: dict[str, dict[str, float]] = {}
+        answers: dict[str, dict[str, np.ndarray]] = {}
         for output, value in zip(asked, session.run(asked, dict(row)), strict=True):
             name, question = questions[output]
-            answers.setdefault(name, {})[question] = float(value)
+            answers.setdefault(name, {})[question] = value
         yield answers
 
 
@@ -68,7 +74,8 @@ def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dic
     model.CopyFrom(float_model)
     graph = model.graph
     inferred = onnx.shape_inference.infer_shapes(model).graph
-    kinds = {v.name: v.type.tensor_type.elem_type for v in (*inferred.value_info, *inferred.output)}
+    types = {v.name: v.type.tensor_type for v in (*inferred.value_info, *inferred.output)}
+    kinds = {name: kind.elem_type for name, kind in types.items()}
     peaks_of = {node.input[0] for node in graph.node if node.op_type == "Softmax"}
     names: list[str] = []
     known: set[str] = set()
@@ -84,6 +91,7 @@ def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dic
     nodes = []
 
     def ask(name: str, question: str, op_type: str, **attributes: object) -> None:
+        """`attributes`: the axes; all where none are named."""
         output = f"range:{len(questions)}"
         questions[output] = (name, question)
         if question == _PEAK:
@@ -97,7 +105,14 @@ def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dic
         ask(name, _SUM, "ReduceSum")
         if name in peaks_of:
             ask(name, _PEAK, "ReduceMin")
+    constants = {item.name for item in graph.initializer}
+    dense = [node for node in graph.node if node.op_type in _DENSE and node.input[1] in constants]
+    for name in dict.fromkeys(node.input[0] for node in dense if node.input[0] in known):
+        axes = list(range(len(types[name].shape.dim) - 1))
+        if axes:
+            ask(name, _LOWS, "ReduceMin", axes=axes)
+            ask(name, _HIGHS, "ReduceMax", axes=axes)
     graph.node.extend(nodes)
     del graph.output[:]
-    graph.output.extend(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, []) for name in questions)
+    graph.output.extend(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in questions)
     return model, questions

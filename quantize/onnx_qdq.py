@@ -105,6 +105,10 @@ class QdqWriter:
         values, parameters = self._dequantized(node.input[0])
         scales = weight_scales(weights, axis, REDUCED_PEAK)
         bias = self._constant(node.input[_BIAS]) if len(node.input) > _BIAS else None
+        if bias is None and len(node.input) > _BIAS and node.input[_BIAS]:
+            raise ValueError(
+                f"A constant bias was expected. Received: {node.input[_BIAS]}, which {node.op_type} computes with."
+            )
         if bias is not None:
             scales = widen_for_bias(scales, parameters.scale, bias)
         inputs = [values, self._stored(quantize_weights(weights, scales, axis), scales, axis)]

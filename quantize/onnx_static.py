@@ -17,6 +17,7 @@ from quantize.calibration import CalibrationRanges
 from quantize.onnx_graph import clean
 from quantize.onnx_qdq import QdqWriter
 from quantize.onnx_ranges import with_fixed_ranges
+from quantize.passes.level_dense_onnx import level_dense_onnx
 from quantize.passes.mask_table_onnx import mask_table_onnx
 from quantize.passes.split_dense_onnx import split_dense_onnx
 
@@ -33,6 +34,7 @@ def quantize_static_onnx(float_model: onnx.ModelProto, ranges: CalibrationRanges
     masks = mask_table_onnx(model, ranges.ranges)
     ranges = with_fixed_ranges(model, dataclasses.replace(ranges, ranges={**ranges.ranges, **masks}))
     split_dense_onnx(model, ranges)
+    ranges = level_dense_onnx(model, ranges)
     values = {**ranges.ranges, **dict.fromkeys(_moved(model, exact), INT8_RANGE)}
     QdqWriter(model, values).write()
     _close_integer_inputs(model, exact)

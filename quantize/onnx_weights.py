@@ -13,6 +13,7 @@ import onnx
 from quantize.errors import RecipeError
 from quantize.onnx_graph import clean
 from quantize.onnx_numbers import quantize_table
+from quantize.onnx_regions import is_grouped
 
 # Below this a Cast costs more than the bytes saved.
 MIN_WEIGHT_ELEMENTS = 16
@@ -98,7 +99,8 @@ def to_int8_dynamic_onnx(float_model: onnx.ModelProto) -> onnx.ModelProto:
 
     The weights are unsigned with zero point 128: ConvInteger with signed ones is missing in older runtimes and
     saturates on x86 without VNNI. The batch is fixed at one row, since DynamicQuantizeLinear takes one scale for all rows
-    and a row's result would depend on its neighbors.
+    and a row's result would depend on its neighbors. Convolutions in groups stay float: they have few weights, and
+    ConvInteger takes several times as long for them.
     """
     from onnxruntime.quantization import QuantizationMode, QuantType
 
@@ -122,7 +124,7 @@ def to_int8_dynamic_onnx(float_model: onnx.ModelProto) -> onnx.ModelProto:
             QuantType.QUInt8,
             None,
             [],
-            [],
+            [node.name for node in model.graph.node if is_grouped(node)],
             ["Conv", "MatMul", "Gemm"],
             {"MatMulConstBOnly": True, "WeightSymmetric": True},
         )

@@ -30,6 +30,15 @@ MOBILEBERT: dict[str, Any] = {
     "intra_bottleneck_size": 16,
     "num_feedforward_networks": 2,
 }
+GHOSTBERT: dict[str, Any] = {
+    **BERT,
+    "model_type": "ghostbert",
+    "export_mobile_kept_heads": [2, 3],
+    "export_mobile_kept_ffn": [10, 15],
+    "ghost_heads": [1, 2],
+    "ghost_folds": [3, 0],
+}
+DOCUMENTS = {"mobilebert": MOBILEBERT, "bert": BERT, "ghostbert": GHOSTBERT}
 # What is changed of MOBILEBERT. Without any bottleneck for attention, PyTorch's class asks for one as wide as the layer.
 VARIANTS: dict[str, dict[str, Any]] = {
     "opt": {"num_feedforward_networks": 4, "classifier_activation": False},
@@ -57,7 +66,7 @@ def tiny_encoder(
     """`changes` are keys of config.json."""
     made = checkpoint.random_init(
         model,
-        {**{"mobilebert": MOBILEBERT, "bert": BERT}[model], **changes},
+        {**DOCUMENTS[model], **changes},
         head=head,
         labels=LABELS.get(head, ()) if labels is None else labels,
         tokenizer_files={"vocab.txt": VOCABULARY},

@@ -29,7 +29,15 @@ _MOBILEBERT = {
     "num_feedforward_networks": 2,
     "classifier_activation": False,
 }
-DOCUMENTS = {"mobilebert": _MOBILEBERT, "bert": _BERT}
+_GHOSTBERT = {
+    **_BERT,
+    "model_type": "ghostbert",
+    "export_mobile_kept_heads": [1, 2],
+    "export_mobile_kept_ffn": [10, 20],
+    "ghost_heads": [1, 2],
+    "ghost_folds": [2, 1],
+}
+DOCUMENTS = {"mobilebert": _MOBILEBERT, "bert": _BERT, "ghostbert": _GHOSTBERT}
 LABELS = {
     "classification": ("no", "yes", "perhaps"),
     "regression": ("score",),
@@ -37,11 +45,13 @@ LABELS = {
 }
 
 
-def write_checkpoint(folder: Path, model: str = "mobilebert", task: str = "classification") -> Path:
-    """A folder with a model for the task."""
+def write_checkpoint(
+    folder: Path, model: str = "mobilebert", task: str = "classification", **changes: str | int
+) -> Path:
+    """A folder with a model for the task. `changes` are keys of config.json."""
     made = checkpoint.random_init(
         model,
-        DOCUMENTS[model],
+        {**DOCUMENTS[model], **changes},
         head="classification" if task == "regression" else task,
         labels=LABELS.get(task, ()),
         tokenizer_files={"vocab.txt": VOCABULARY.encode()},

@@ -1,7 +1,8 @@
 """BERT's config.json <-> `EncoderConfig`: an encoder without bottlenecks, trigrams and stacked FFNs.
 
 Absent keys take the defaults of `transformers`' BertConfig. What is not built (decoders, relative positions, pruned
-heads) is refused by name.
+heads) is refused by name. Layers that were made narrower are stored as they are; two keys of ours say how wide they are,
+and `transformers` cannot read such a model (it can if whole layers were dropped).
 """
 
 from collections.abc import Mapping
@@ -29,6 +30,8 @@ BASE: dict[str, Any] = {
     "pad_token_id": 0,
 }
 PRESETS: dict[str, dict[str, Any]] = {"base": BASE}
+# Heads and FFN neurons of each layer after compression; absent where nothing was removed.
+KEPT_HEADS_KEY, KEPT_FFN_KEY = "export_mobile_kept_heads", "export_mobile_kept_ffn"
 
 
 def from_document(values: Mapping[str, Any], where: str = "config.json") -> EncoderConfig:
@@ -38,11 +41,11 @@ def from_document(values: Mapping[str, Any], where: str = "config.json") -> Enco
     vocab_size = document.integer("vocab_size", 30522, high=MAX_VOCABULARY)
     epsilon = document.number("layer_norm_eps", 1e-12, high=1.0)
     document.rate("classifier_dropout", None)
-    document.must_be("position_embedding_type", "absolute")
-    document.must_be("is_decoder", False)
+    document.must_be("position_embedding_type", "absolute", remedy="relative positions are not built")
+    document.must_be("is_decoder", False, remedy="decoders are not built, give an encoder")
     document.must_be("add_cross_attention", False)
-    document.must_be("pruned_heads", {}, None)
-    document.must_be("quantization_config", None)
+    document.must_be("pruned_heads", {}, None, remedy="give the checkpoint before it was pruned")
+    document.must_be("quantization_config", None, remedy="give the checkpoint before it was quantized")
     try:
         return EncoderConfig(
             vocab_size=vocab_size,
@@ -62,6 +65,8 @@ def from_document(values: Mapping[str, Any], where: str = "config.json") -> Enco
             attention_dropout=document.rate("attention_probs_dropout_prob", 0.1),
             initializer_range=document.number("initializer_range", 0.02, high=10.0),
             pad_id=document.pad_id(vocab_size),
+            kept_heads=document.integers(KEPT_HEADS_KEY),
+            kept_ffn=document.integers(KEPT_FFN_KEY),
         )
     except InputError:
         raise
@@ -72,7 +77,7 @@ def from_document(values: Mapping[str, Any], where: str = "config.json") -> Enco
 def to_document(config: EncoderConfig, values: Mapping[str, Any]) -> dict[str, Any]:
     """`values` with the keys of `config` in it; other keys stay."""
     found = {
-        **values,
+        **{key: value for key, value in values.items() if key not in (KEPT_HEADS_KEY, KEPT_FFN_KEY)},
         "model_type": MODEL_TYPE,
         "vocab_size": config.vocab_size,
         "hidden_size": config.hidden_size,
@@ -88,8 +93,11 @@ def to_document(config: EncoderConfig, values: Mapping[str, Any]) -> dict[str, A
         "initializer_range": config.initializer_range,
         "pad_token_id": config.pad_id,
     }
+    for key, kept in ((KEPT_HEADS_KEY, config.kept_heads), (KEPT_FFN_KEY, config.kept_ffn)):
+        if kept:
+            found[key] = list(kept)
     if from_document(found) != config:
         raise ValueError(
-            "BERT has no bottlenecks, trigrams, stacked FFNs or other norms. Received: a config with some."
+            "BERT has no bottlenecks, trigrams, stacked FFNs, ghosts or other norms. Received: a config with some."
         )
     return found

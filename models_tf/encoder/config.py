@@ -1,10 +1,12 @@
 """`EncoderConfig`: sizes and variants of a BERT-like encoder, and from them the name and shape of every weight.
 
-One class for MobileBERT, IB-BERT and BERT: BERT is the case without bottlenecks, trigrams and stacked FFNs. How each
-of them is written in a config.json is in `models_tf/<model>/config.py`.
+One class for MobileBERT, IB-BERT, BERT and GhostBERT: BERT is the case without bottlenecks, trigrams and stacked FFNs.
+Layers of a compressed BERT may differ in width, and ghosts may stand beside what was kept. How each of them is written
+in a config.json is in `models_tf/<model>/config.py`.
 """
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,10 @@ from models_tf.encoder.heads import BASE, Head
 ACTIVATIONS = ("relu", "relu6", "gelu", "gelu_tanh", "tanh", "silu")
 NORMS = ("no_norm", "layer_norm")
 NO_NORM, LAYER_NORM = NORMS
+# What ghosts are made from: heads (and folds of the FFN) as they are, or after their part of the output's kernel.
+GHOST_FORMS = ("heads", "outputs")
+GHOST_HEADS, GHOST_OUTPUTS = GHOST_FORMS
+MAX_GHOST_KERNEL = 31
 MAX_FFN = 16
 # Far above any model for a phone; they keep a broken config from filling the memory.
 MAX_SIZE, MAX_LAYERS, MAX_VOCABULARY, MAX_PARAMETERS = 1 << 16, 256, 1 << 21, 1 << 30
@@ -22,6 +28,10 @@ MAX_SIZE, MAX_LAYERS, MAX_VOCABULARY, MAX_PARAMETERS = 1 << 16, 256, 1 << 21, 1 
 class EncoderConfig:
     """`outer_norm_epsilon` is that of the embedding's norm and of a layer's last FFN, which PyTorch's MobileBERT
     leaves at another default; the others have `norm_epsilon`.
+
+    `num_heads` and `intermediate_size` are those of the model before compression and fix the size of a head and of a fold
+    of the FFN; `kept_heads` and `kept_ffn` say for each layer what is left of them (empty: all). `ghost_heads` and
+    `ghost_folds` are the ghosts of each layer's attention and FFN (empty: none): see `models_tf/ghostbert`.
     """
 
     vocab_size: int
@@ -47,6 +57,12 @@ class EncoderConfig:
     attention_dropout: float = 0.0
     initializer_range: float = 0.02
     pad_id: int = 0
+    kept_heads: tuple[int, ...] = ()
+    kept_ffn: tuple[int, ...] = ()
+    ghost_heads: tuple[int, ...] = ()
+    ghost_folds: tuple[int, ...] = ()
+    ghost_on: str = GHOST_HEADS
+    ghost_kernel: int = 3
 
     def __post_init__(self) -> None:
         sizes = dict.fromkeys(("hidden_size", "intermediate_size", "embedding_size", "bottleneck_size"), MAX_SIZE)
@@ -66,7 +82,7 @@ class EncoderConfig:
         for name in ("use_bottleneck", "use_bottleneck_attention", "key_query_shared", "trigram", "pooler"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"`{name}` must be true or false. Received: {getattr(self, name)!r}.")  # noqa: TRY004 - the one error of a config
-        for name, choices in (("activation", ACTIVATIONS), ("norm", NORMS)):
+        for name, choices in (("activation", ACTIVATIONS), ("norm", NORMS), ("ghost_on", GHOST_FORMS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"`{name}` must be one of {', '.join(choices)}. Received: {getattr(self, name)!r}.")
         for name, low, most in (
@@ -91,12 +107,60 @@ class EncoderConfig:
                 f"The width of a layer must be a multiple of `num_heads`, {self.num_heads}. "
                 f"Received: {self.bottleneck_size}."
             )
+        self._check_layers()
         if self.parameters() > MAX_PARAMETERS:
             raise ValueError(f"The sizes must give at most {MAX_PARAMETERS} weights. Received: {self.parameters()}.")
+
+    def _check_layers(self) -> None:
+        """What each layer has of its own: widths after compression, and ghosts."""
+        most = {"kept_heads": (1, self.num_heads), "kept_ffn": (1, self.intermediate_size)}
+        most |= dict.fromkeys(("ghost_heads", "ghost_folds"), (0, self.num_heads))
+        for name, (low, high) in most.items():
+            # JSON has lists.
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+            values = getattr(self, name)
+            if values and (self.use_bottleneck or self.num_ffn > 1):
+                raise ValueError(f"`{name}` is for layers without bottlenecks and with one FFN. Received: {values}.")
+            whole = all(isinstance(value, int) and not isinstance(value, bool) for value in values)
+            if values and (
+                len(values) != self.num_layers or not whole or not low <= min(values) <= max(values) <= high
+            ):
+                raise ValueError(
+                    f"`{name}` must be {self.num_layers} whole numbers from {low} to {high}, one a layer. "
+                    f"Received: {list(values)}."
+                )
+        size = self.ghost_kernel
+        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_GHOST_KERNEL or not size % 2:
+            raise ValueError(f"`ghost_kernel` must be an odd number from 1 to {MAX_GHOST_KERNEL}. Received: {size!r}.")
+        for layer, count in enumerate(self.ghost_folds):
+            if count and (self.intermediate_size % self.num_heads or self.ffn_of(layer) % self.fold_size):
+                raise ValueError(
+                    f"The FFN of a layer with ghosts must be a multiple of a fold, `intermediate_size` / `num_heads`. "
+                    f"Received: {self.ffn_of(layer)} of {self.intermediate_size} in layer {layer}, {self.num_heads} heads."
+                )
 
     @property
     def head_size(self) -> int:
         return self.bottleneck_size // self.num_heads
+
+    @property
+    def fold_size(self) -> int:
+        """Neurons of the FFN in one fold: there are as many folds as heads before compression."""
+        return self.intermediate_size // self.num_heads
+
+    def heads_of(self, layer: int) -> int:
+        return self.kept_heads[layer] if self.kept_heads else self.num_heads
+
+    def ffn_of(self, layer: int) -> int:
+        """Neurons in the middle of a layer's FFN."""
+        return self.kept_ffn[layer] if self.kept_ffn else self.intermediate_size
+
+    def ghosts_of(self, layer: int) -> tuple[int, int]:
+        """Ghosts beside the heads, and beside the folds of the FFN."""
+        return (
+            self.ghost_heads[layer] if self.ghost_heads else 0,
+            self.ghost_folds[layer] if self.ghost_folds else 0,
+        )
 
     @property
     def projects_embedding(self) -> bool:
@@ -141,13 +205,20 @@ class EncoderConfig:
             for part in bottlenecks if self.use_bottleneck else ():
                 dense(f"{prefix}.{part}", hidden, inner)
                 norm(f"{prefix}.{part}_norm", inner)
+            width = self.heads_of(layer) * self.head_size
             for part in ("query", "key", "value"):
-                dense(f"{prefix}.{part}", hidden if self.reads(part) == "input" else inner, inner)
-            dense(f"{prefix}.attention_output", inner, inner)
+                dense(f"{prefix}.{part}", hidden if self.reads(part) == "input" else inner, width)
+            heads, folds = self.ghosts_of(layer)
+            width += self._ghosts(found, f"{prefix}.ghost_heads", self.heads_of(layer), self.head_size, heads)
+            dense(f"{prefix}.attention_output", width, inner)
             norm(f"{prefix}.attention_norm", inner)
             for number in range(self.num_ffn):
-                dense(f"{prefix}.ffn.{number}.intermediate", inner, self.intermediate_size)
-                dense(f"{prefix}.ffn.{number}.output", self.intermediate_size, inner)
+                middle = self.ffn_of(layer)
+                dense(f"{prefix}.ffn.{number}.intermediate", inner, middle)
+                if folds:
+                    size = self.fold_size
+                    middle += self._ghosts(found, f"{prefix}.ghost_folds", middle // size, size, folds)
+                dense(f"{prefix}.ffn.{number}.output", middle, inner)
                 norm(f"{prefix}.ffn.{number}.norm", inner)
             if self.use_bottleneck:
                 dense(f"{prefix}.bottleneck_output", inner, hidden)
@@ -158,17 +229,42 @@ class EncoderConfig:
             dense("classifier", hidden, head.num_labels)
         return found
 
+    def _ghosts(self, found: dict[str, tuple[int, ...]], name: str, groups: int, size: int, count: int) -> int:
+        """Adds the weights of `count` ghosts, each made of all groups; returns the features that they add."""
+        if not count:
+            return 0
+        if self.ghost_on == GHOST_HEADS:
+            found[f"{name}.kernel"] = (self.ghost_kernel, groups, size, count)
+            return size * count
+        found[f"{name}.kernel"] = (self.ghost_kernel, groups, self.hidden_size, count)
+        found[f"{name}.gain"] = (count,)
+        return 0
+
     def parameters(self) -> int:
         """Weights of the encoder, without pooler and head."""
-        inner, hidden, middle = self.bottleneck_size, self.hidden_size, self.intermediate_size
-        embedding = self.vocab_size * self.embedding_size + (self.max_positions + self.num_segments + 2) * hidden
+        inner, hidden = self.bottleneck_size, self.hidden_size
+        total = self.vocab_size * self.embedding_size + (self.max_positions + self.num_segments + 2) * hidden
         if self.projects_embedding:
-            embedding += (self.embedding_size * (3 if self.trigram else 1) + 1) * hidden
-        layer = inner * inner + 3 * inner + self.num_ffn * (2 * inner * middle + middle + 3 * inner)
-        layer += sum(((hidden if self.reads(p) == "input" else inner) + 1) * inner for p in ("query", "key", "value"))
-        if self.use_bottleneck:
-            layer += (1 + self.key_query_shared) * (hidden + 3) * inner + (inner + 3) * hidden
-        return embedding + self.num_layers * layer
+            total += (self.embedding_size * (3 if self.trigram else 1) + 1) * hidden
+        for layer in range(self.num_layers):
+            width, middle, (heads, folds) = (
+                self.heads_of(layer) * self.head_size,
+                self.ffn_of(layer),
+                self.ghosts_of(layer),
+            )
+            reads = [hidden if self.reads(part) == "input" else inner for part in ("query", "key", "value")]
+            total += sum((size + 1) * width for size in reads)
+            ghosts: dict[str, tuple[int, ...]] = {}
+            added = self._ghosts(ghosts, "heads", self.heads_of(layer), self.head_size, heads)
+            total += (width + added) * inner + 3 * inner
+            added = self._ghosts(ghosts, "folds", middle // self.fold_size, self.fold_size, folds) if folds else 0
+            total += self.num_ffn * ((2 * middle + added) * inner + middle + 3 * inner)
+            total += sum(math.prod(shape) for shape in ghosts.values())
+            if self.use_bottleneck:
+                total += (1 + self.key_query_shared) * (hidden + 3) * inner + (inner + 3) * hidden
+        return total
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        """As JSON holds it."""
+        values = dataclasses.asdict(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

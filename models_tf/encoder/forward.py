@@ -3,7 +3,7 @@
 Weights come in a table by name. One that is absent is left out of the computation: a missing bias or norm does nothing,
 `<norm>.skip` scales the skip path in place of a norm, `embedding_convolution` stands for trigrams and projection, and
 `layers.N.fused_input` for all parts that read the layer's input and have no kernel of their own. So a rewrite changes
-weights and nothing else.
+weights and nothing else. How many heads a layer has follows from its kernels, and whether there are ghosts too.
 
 Activations between dense layers are [batch * time, channel]: two axes are what the int8 kernels of every runtime take.
 """
@@ -15,13 +15,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from models_tf.encoder.config import LAYER_NORM, EncoderConfig
+from models_tf.encoder.config import GHOST_HEADS, LAYER_NORM, EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, Head
 from models_tf.encoder.network import Form
 from models_tf.spec import END_LOGITS, HIDDEN, LOGITS, POOLED, START_LOGITS
 
 # Gets the names of tensors inside and their values [..., channel]; see `rewrites/ranges.py`.
 Observer = Callable[[str, tf.Tensor], None]
+# Gets the name of a layer and what its heads give, [batch * time, heads * size]; returns what is used in place of it.
+ContextChange = Callable[[str, tf.Tensor], tf.Tensor]
 # What PyTorch adds to the scores of padding; a softmax gives it exactly zero.
 EXACT_MASK = float(tf.float32.min)
 
@@ -50,9 +52,11 @@ def run(
     mask_value: float = EXACT_MASK,
     training: bool = False,
     observe: Observer | None = None,
+    alter_context: ContextChange | None = None,
 ) -> Activations:
     """int32 `ids`, `mask` (1: token, 0: padding) and `segments`, [batch, time] each."""
     one = _Pass(config, head, table, form=form or Form(), mask_value=mask_value, training=training, observe=observe)
+    one.alter_context = alter_context
     return one(ids, mask, segments)
 
 
@@ -73,6 +77,7 @@ class _Pass:
         self.config, self.head, self.table, self.form = config, head, table, form
         self.mask_value, self.training = mask_value, training
         self.see = observe or _ignore
+        self.alter_context: ContextChange | None = None
         self.found = Activations()
 
     def __call__(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor | None) -> Activations:
@@ -80,7 +85,8 @@ class _Pass:
         # What stands in padding must not matter, and next to the last token the trigram sees it.
         pad = self.config.pad_id
         ids = ids * mask if pad == 0 else ids * mask + pad * (1 - mask)
-        bias = (1.0 - tf.cast(mask, self.table["word_embedding"].dtype)) * self.mask_value
+        self.real = tf.cast(mask, self.table["word_embedding"].dtype)
+        bias = (1.0 - self.real) * self.mask_value
         self.found.mask_bias = tf.reshape(bias, (-1, 1, 1, self.time))
         x = self._embed(ids, segments)
         self._keep(x)
@@ -122,7 +128,13 @@ class _Pass:
         self.see(f"{name}.input", x)
         read = self._input_reader(name, x)
         sources: dict[str, Callable[[], tf.Tensor]] = {}
-        first = self._first if first_only else _same
+        # A ghost reads the neighbours too: the first token's answer takes that many tokens at attention and at the FFN.
+        reach, reach_ffn = self._reach(name)
+        taken, taken_ffn = (self._at_most(reach), self._at_most(reach_ffn)) if first_only else (self.time, self.time)
+
+        def first(values: tf.Tensor) -> tf.Tensor:
+            return self._first(values, reach) if first_only else values
+
         skip = first(x)
         if config.use_bottleneck:
             # Where only the first token is asked for, nothing else of the skip path is computed, unless attention reads it.
@@ -144,37 +156,91 @@ class _Pass:
             source = config.reads(part)
             if source != "input":
                 values = sources[source]()
-                return self._dense(f"{name}.{part}", self._first(values) if only_first else values)
+                return self._dense(f"{name}.{part}", first(values) if only_first else values)
             if only_first and f"{name}.{part}.kernel" in self.table:
                 return self._dense(f"{name}.{part}", skip)
-            return self._first(read(part)) if only_first else read(part)
+            return first(read(part)) if only_first else read(part)
 
         query, key, value = project("query", first_only), project("key"), project("value")
         base = inner if config.use_bottleneck_attention and config.use_bottleneck else skip_inner
         for part, values in (("inner.0", base), ("query", query), ("key", key), ("value", value)):
             self.see(f"{name}.{part}", values)
-        context = self._attend(query, key, value, 1 if first_only else None)
-        out = self._dense(f"{name}.attention_output", context)
+        context = self._attend(query, key, value, taken)
+        if self.alter_context is not None:
+            context = self.alter_context(name, context)
+        out = self._dense_with_ghosts(f"{name}.attention_output", f"{name}.ghost_heads", context, taken)
         if not config.use_bottleneck:
             out = self._dropout(out, config.hidden_dropout)
         h = self._add_norm(f"{name}.attention_norm", out, skip_inner, config.norm_epsilon)
         self.see(f"{name}.inner.1", h)
+        if first_only and reach != reach_ffn:
+            h = self._first(h, reach_ffn, taken)
         for number in range(config.num_ffn):
-            h = self._ffn(f"{name}.ffn.{number}", h, last=number == config.num_ffn - 1)
+            h = self._ffn(name, number, h, taken_ffn)
             self.see(f"{name}.inner.{number + 2}", h)
         if not config.use_bottleneck:
-            return h
+            return self._first(h, 1, taken_ffn) if first_only and reach_ffn > 1 else h
         out = self._dropout(self._dense(f"{name}.bottleneck_output", h), config.hidden_dropout)
         return self._add_norm(f"{name}.bottleneck_output_norm", out, skip, config.norm_epsilon)
 
-    def _ffn(self, name: str, h: tf.Tensor, *, last: bool) -> tf.Tensor:
+    def _reach(self, name: str) -> tuple[int, int]:
+        """How many first tokens attention and FFN of the last layer must be computed for, to answer for one."""
+        side = self.config.ghost_kernel // 2
+        folds = side if self._ghosts(f"{name}.ghost_folds") else 0
+        heads = side if self._ghosts(f"{name}.ghost_heads") else 0
+        return 1 + folds + heads, 1 + folds
+
+    def _at_most(self, tokens: int) -> Any:
+        """That many tokens, or all where there are fewer."""
+        if tokens == 1:
+            return 1
+        return min(tokens, self.time) if isinstance(self.time, int) else tf.minimum(tokens, self.time)
+
+    def _ffn(self, layer: str, number: int, h: tf.Tensor, taken: Any) -> tf.Tensor:
+        name, last = f"{layer}.ffn.{number}", number == self.config.num_ffn - 1
         middle = _ACTIVATIONS[self.config.activation](self._dense(f"{name}.intermediate", h))
         self.see(f"{name}.middle", middle)
-        out = self._dense(f"{name}.output", middle)
+        out = self._dense_with_ghosts(f"{name}.output", f"{layer}.ghost_folds", middle, taken)
         if not self.config.use_bottleneck:
             out = self._dropout(out, self.config.hidden_dropout)
         epsilon = self.config.outer_norm_epsilon if last else self.config.norm_epsilon
         return self._add_norm(f"{name}.norm", out, h, epsilon)
+
+    def _ghosts(self, name: str) -> bool:
+        return f"{name}.kernel" in self.table or f"{name}.taps" in self.table
+
+    def _dense_with_ghosts(self, name: str, ghost: str, x: tf.Tensor, taken: Any) -> tf.Tensor:
+        """A dense layer on features in groups (heads, folds), with the ghosts of these groups if there are any."""
+        if not self._ghosts(ghost):
+            return self._dense(name, x)
+        # A rewrite leaves the taps as constants, which are the kernel after its softmax.
+        taps = self.table.get(f"{ghost}.taps")
+        taps = tf.nn.softmax(self.table[f"{ghost}.kernel"], 0) if taps is None else taps
+        if self.config.ghost_on == GHOST_HEADS:
+            return self._dense(name, tf.concat((x, self._convolve(x, taps, taken)), -1))
+        groups, count = taps.shape[1], taps.shape[3]
+        kernels = tf.split(self.table[f"{name}.kernel"], groups, 0)
+        parts = [tf.matmul(part, kernel) for part, kernel in zip(tf.split(x, groups, -1), kernels, strict=True)]
+        joined = tf.concat(parts, -1)
+        made = self._convolve(joined, taps, taken)
+        made = tf.matmul(tf.reshape(made, (-1, count)), self.table[f"{ghost}.gain"][:, None])
+        total = tf.reshape(made, (-1, self.config.bottleneck_size))
+        # Not of `parts` themselves: tf2onnx would compute each product twice, the second time with the sum as its bias.
+        for part in tf.split(joined, groups, -1):
+            total += part
+        return total + self.table[f"{name}.bias"] if f"{name}.bias" in self.table else total
+
+    def _convolve(self, x: tf.Tensor, taps: tf.Tensor, taken: Any) -> tf.Tensor:
+        """All ghosts of features [batch * time, groups * size]: one depthwise convolution on an image [time, groups] that
+        is as high as a kernel and as wide as all groups, so that it adds up over the groups. ReLU behind it.
+        """
+        length, groups, size, count = taps.shape
+        image = tf.reshape(x, (-1, taken, groups, size))
+        real = self.real if taken is self.time else self.real[:, :taken]
+        image *= tf.reshape(real, (-1, taken, 1, 1))  # a ghost of the last token reads the padding beside it
+        image = tf.pad(image, ((0, 0), (length // 2, length // 2), (0, 0), (0, 0)))
+        made = tf.nn.relu(tf.nn.depthwise_conv2d(image, taps, (1, 1, 1, 1), "VALID"))
+        return tf.reshape(made, (-1, size * count))
 
     def _input_reader(self, name: str, x: tf.Tensor) -> Callable[[str], tf.Tensor]:
         """Gives the parts that read the layer's input, from their own kernels or from the fused one."""
@@ -185,14 +251,14 @@ class _Pass:
         table = dict(zip(parts, fused, strict=True))
         return lambda part: table[part] if part in table else self._dense(f"{name}.{part}", x)
 
-    def _attend(self, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, queries: int | None) -> tf.Tensor:
+    def _attend(self, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, queries: Any) -> tf.Tensor:
         size = self.config.head_size
         count = query.shape[-1] // size
 
         def heads(x: tf.Tensor, time: Any) -> tf.Tensor:
             return tf.transpose(tf.reshape(x, (-1, time, count, size)), (0, 2, 1, 3))  # [batch, head, time, size]
 
-        scores = tf.matmul(heads(query, queries or self.time), heads(key, self.time), transpose_b=True)
+        scores = tf.matmul(heads(query, queries), heads(key, self.time), transpose_b=True)
         if not self.form.scaled_query:
             scores *= 1.0 / math.sqrt(size)
         self.found.scores.append(scores)
@@ -217,9 +283,10 @@ class _Pass:
             return {START_LOGITS: start, END_LOGITS: end}
         return {LOGITS: logits}
 
-    def _first(self, x: tf.Tensor) -> tf.Tensor:
-        """The first token's rows, [batch, channel]."""
-        return tf.reshape(x, (-1, self.time, x.shape[-1]))[:, 0]
+    def _first(self, x: tf.Tensor, count: int = 1, time: Any = None) -> tf.Tensor:
+        """The rows of the first tokens, [batch * count, channel]; `time` is how many tokens there are."""
+        rows = tf.reshape(x, (-1, self.time if time is None else time, x.shape[-1]))
+        return rows[:, 0] if count == 1 else tf.reshape(rows[:, :count], (-1, x.shape[-1]))
 
     def _dense(self, name: str, x: tf.Tensor) -> tf.Tensor:
         y = tf.matmul(x, self.table[f"{name}.kernel"])
@@ -240,10 +307,6 @@ class _Pass:
 
     def _dropout(self, x: tf.Tensor, rate: float) -> tf.Tensor:
         return tf.nn.dropout(x, rate) if self.training and rate else x
-
-
-def _same(x: tf.Tensor) -> tf.Tensor:
-    return x
 
 
 def _ignore(name: str, values: tf.Tensor) -> None:

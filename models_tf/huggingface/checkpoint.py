@@ -165,8 +165,8 @@ def random_init(
     )
 
 
-def save(folder: Path, checkpoint: EncoderCheckpoint) -> None:
-    """config.json, model.safetensors and the tokenizer's files, all or none of them."""
+def save(folder: Path, checkpoint: EncoderCheckpoint, *, beside: Mapping[str, bytes] | None = None) -> None:
+    """config.json, model.safetensors, the tokenizer's files and those to lie `beside` them: all or none."""
     from safetensors.numpy import save as to_bytes
 
     family = registry.get(checkpoint.model_name).family()
@@ -181,6 +181,7 @@ def save(folder: Path, checkpoint: EncoderCheckpoint) -> None:
         folder,
         {
             **checkpoint.tokenizer_files,
+            **(beside or {}),
             WEIGHTS_FILE: to_bytes(tensors, metadata={"format": "pt"}),  # `transformers` asks for the format
             CONFIG_FILE: (json.dumps(document, indent=2) + "\n").encode(),
         },
@@ -227,7 +228,10 @@ def _family(document: Mapping[str, Any], model: str | None, where: str) -> Famil
     if found not in names or model not in (None, found):
         expected = f"`model_type` {model or ' or '.join(names)}"
         received = json.dumps(document.get("model_type")) if "model_type" in document else "no `model_type`"
-        raise InputError(f"{where} is the config of another architecture: expected {expected}. Received: {received}.")
+        remedy = f": give --model {found}" if found in names and model is not None else ""
+        raise InputError(
+            f"{where} is the config of another architecture: expected {expected}. Received: {received}{remedy}."
+        )
     return registry.get(str(found)).family()
 
 

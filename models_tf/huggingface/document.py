@@ -57,6 +57,13 @@ class Document:
             return 0.0
         return self.number(key, default or 0.0, high=0.99)
 
+    def integers(self, key: str) -> tuple[int, ...]:
+        """A list of whole numbers; empty where the key is absent."""
+        value = self.values.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(v, int) and not isinstance(v, bool) for v in value):
+            self.fail(key, "a list of whole numbers", value)
+        return tuple(value)
+
     def flag(self, key: str, default: bool) -> bool:
         value = self.values.get(key, default)
         if not isinstance(value, bool):
@@ -78,10 +85,10 @@ class Document:
             return 0
         return self.integer("pad_token_id", 0, low=0, high=vocab_size - 1)
 
-    def must_be(self, key: str, *allowed: Any) -> None:
+    def must_be(self, key: str, *allowed: Any, remedy: str = "") -> None:
         """A setting that would change what the model computes in a way that is not built."""
         if key in self.values and self.values[key] not in allowed:
-            self.fail(key, " or ".join(_json_word(value) for value in allowed), self.values[key])
+            self.fail(key, " or ".join(_json_word(value) for value in allowed), self.values[key], remedy)
 
     def labels(self) -> list[str]:
         """The names of `id2label` by number; without it as many LABEL_n as `num_labels` says."""
@@ -113,9 +120,10 @@ class Document:
             self.fail("problem_type", f"one that fits {num_labels} label{'s' * (num_labels != 1)}", found)
         return found
 
-    def fail(self, key: str, expected: str, received: Any) -> NoReturn:
+    def fail(self, key: str, expected: str, received: Any, remedy: str = "") -> NoReturn:
         text = received if isinstance(received, str) else _json_word(received)
-        raise InputError(f"{self.where}: `{key}` must be {expected}. Received: {text[:100]}.")
+        end = f": {remedy}." if remedy else "."
+        raise InputError(f"{self.where}: `{key}` must be {expected}. Received: {text[:100]}{end}")
 
     def _check_label_numbers(self, labels: list[str]) -> None:
         """`label2id` that numbers the same labels otherwise: one of the two is wrong. Left-over defaults do no harm."""

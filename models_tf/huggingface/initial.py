@@ -1,4 +1,4 @@
-"""Weights before any training: a truncated normal, as BERT starts; norms are 1 and 0, biases 0."""
+"""Weights before any training: a truncated normal, as BERT starts; norms are 1 and 0, biases 0; ghosts of their own kind."""
 
 import zlib
 from collections.abc import Mapping
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 
 LIMIT = 2.0  # in standard deviations; what is beyond is drawn again
+# Logits of a ghost's kernel go through a softmax: ghosts must differ at the start, or they learn the same.
+GHOST_DEVIATION = 1.0
 
 
 def initial_tensors(shapes: Mapping[str, tuple[int, ...]], deviation: float, seed: int) -> dict[str, np.ndarray]:
@@ -16,8 +18,10 @@ def initial_tensors(shapes: Mapping[str, tuple[int, ...]], deviation: float, see
 def _initial(name: str, shape: tuple[int, ...], deviation: float, seed: int) -> np.ndarray:
     if name.endswith(".gamma"):
         return np.ones(shape, np.float32)
-    if name.endswith((".beta", ".bias")):
+    if name.endswith((".beta", ".bias", ".gain")):
         return np.zeros(shape, np.float32)
+    if ".ghost_" in name:
+        deviation = GHOST_DEVIATION
     random = np.random.default_rng((seed, zlib.crc32(name.encode())))
     values = random.standard_normal(int(np.prod(shape)), np.float32)
     beyond = np.flatnonzero(np.abs(values) > LIMIT)

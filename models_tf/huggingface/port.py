@@ -62,11 +62,14 @@ def port(
         raise ValueError(f"Every tensor must have one line. Received: {sorted(set(by_name) ^ set(shapes))}.")
     stored = _stored_names(weights)
     wanted = {line.theirs for line in lines}
-    for ours in shapes:
-        if by_name[ours].theirs not in stored and ours not in absent:
-            raise InputError(
-                f"{weights.folder}: the weights lack tensor {by_name[ours].theirs}, which config.json asks for."
-            )
+    missing = [by_name[ours].theirs for ours in shapes if by_name[ours].theirs not in stored and ours not in absent]
+    if missing:
+        # Most of them: the file is another model's, which one name of it shows best.
+        others = [name for name in stored if name not in wanted] if len(missing) > len(shapes) / 2 else []
+        received = f" Received: tensors of another model, such as {others[0]}." if others else ""
+        raise InputError(
+            f"{weights.folder}: the weights lack tensor {missing[0]}, which config.json asks for.{received}"
+        )
     for theirs, name in stored.items():
         if theirs not in wanted and theirs not in ignore:
             raise InputError(

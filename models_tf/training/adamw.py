@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import tensorflow as tf
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-6
-_NOT_DECAYED = (".gamma", ".beta", ".bias")
+_NOT_DECAYED = (".gamma", ".beta", ".bias", ".score")
+# Gradients of scores are products with small weights: the epsilon that fits weights would slow them down.
+_SCORE_EPSILON = 1e-8
 
 
 class AdamW:
@@ -63,7 +65,7 @@ class AdamW:
                 lr=own,
                 beta1=BETA_1,
                 beta2=BETA_2,
-                epsilon=EPSILON,
+                epsilon=_SCORE_EPSILON if name.endswith(".score") else EPSILON,
                 grad=gradient * scale,
             )
         self.iterations.assign_add(1)

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from models_tf import registry
+from models_tf.compress import cli as compression
 from models_tf.data import DEFAULT_SEPARATOR
 from models_tf.errors import InputError
 from models_tf.ops.projection.config import FEATURES
 from models_tf.tasks import TASKS
+from models_tf.training.movement_settings import MOVEMENTS, MovementSettings
 from models_tf.training.settings import CLASS_WEIGHTS, TrainingSettings
 from models_tf.training.token_settings import FINE_TUNING, SCRATCH, TokenSettings
 from models_tf.training.transfer_settings import TRANSFERS
@@ -25,8 +27,9 @@ _ONLY_FOR = {
         "multi_label", "label_separator", "features", "distortion", "class_weights", "teacher_logits"
     ),
     registry.TOKENS: (
-        "task", "text_pair_column", "vocab", "preset", "checkpoint", "weight_decay", "init_from_teacher",
-        "transfer", "transfer_epochs", "transfer_overrides"
+        "task", "text_pair_column", "vocab", "preset", "checkpoint", "weight_decay", "init_from_teacher", "hidden_weight",
+        "attention_weight", "freeze_embedding", "movement", "movement_keep", "movement_overrides",
+        "transfer", "transfer_epochs", "transfer_overrides", *compression.FLAGS,
     ),
 }  # fmt: skip
 
@@ -68,11 +71,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=[],
         metavar="DIR",
-        help="checkpoint to learn from beside the labels; of projection models several are averaged",
+        help="checkpoint to learn from beside the labels; a projection model may have several, of token models too",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
     _add_projection_arguments(parser.add_argument_group("projection models"))
     _add_token_arguments(parser.add_argument_group("token models"))
+    compression.add_compression(
+        parser.add_argument_group("BERT: make --checkpoint smaller first (export-mobile compress)")
+    )
 
 
 def _add_projection_arguments(group: Any) -> None:
@@ -105,6 +111,37 @@ def _add_token_arguments(group: Any) -> None:
         type=float,
         metavar="N",
         help=f"of kernels and tables (default: {_TOKEN_DEFAULTS['weight_decay']})",
+    )
+    group.add_argument(
+        "--hidden-weight",
+        type=float,
+        metavar="N",
+        help="with a teacher: part of its hidden states in the loss, such as 0.1 (default: 0)",
+    )
+    group.add_argument(
+        "--attention-weight", type=float, metavar="N", help="with a teacher: part of its attention maps (default: 0)"
+    )
+    group.add_argument(
+        "--freeze-embedding", action="store_true", default=None, help="the embedding stays as it is: less to compute"
+    )
+    group.add_argument(
+        "--movement",
+        choices=MOVEMENTS,
+        help="movement pruning of the layers' kernels: the highest scores of each, or all above a threshold",
+    )
+    group.add_argument(
+        "--movement-keep",
+        type=float,
+        metavar="N",
+        help=f"with topk: the share of each kernel that is kept (default: {MovementSettings.keep})",
+    )
+    group.add_argument(
+        "--movement-set",
+        action="append",
+        metavar="KEY=VALUE",
+        dest="movement_overrides",
+        help="score_rate, warmup, cooldown (parts of all steps), every (steps a mask serves), initial_keep; of soft: "
+        "threshold, penalty",
     )
     group.add_argument(
         "--init-from-teacher", action="store_true", default=None, help="the embedding starts from the teacher's"
@@ -163,10 +200,11 @@ def _check_flags(args: argparse.Namespace, entry: registry.ModelEntry) -> None:
                     f"{flag} is for {kind} models ({', '.join(registry.names(kind))}). "
                     f"Received: {flag} with --model {entry.name}."
                 )
-    for name in ("transfer_epochs", "transfer_overrides"):
-        if getattr(args, name) is not None and args.transfer in (None, "none"):
+    for name in ("transfer_epochs", "transfer_overrides", "movement_keep", "movement_overrides"):
+        needed = name.partition("_")[0]
+        if getattr(args, name) is not None and getattr(args, needed) in (None, "none"):
             flag = "--" + name.replace("_", "-").replace("overrides", "set")
-            raise InputError(f"{flag} needs --transfer. Received: {flag} alone.")
+            raise InputError(f"{flag} needs --{needed}. Received: {flag} alone.")
     for name in _NEEDS_TEACHER:
         if getattr(args, name) is not None and not (args.teacher or args.teacher_logits):
             flag = "--" + name.replace("_", "-")

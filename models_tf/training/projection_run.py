@@ -60,9 +60,13 @@ def train(args: argparse.Namespace, output: TrainingOutput, stderr: TextIO) -> d
     keras.utils.set_random_seed(settings.seed)
     progress = Progress(stderr, quiet=args.json)
     model = entry.model_class()(config)
-    teacher = _teacher(settings, examples, multi_label=bool(args.multi_label))
+    teachers = _Teachers(settings, examples, multi_label=bool(args.multi_label))
+    teacher = teachers.teach(output=output, progress=progress, resume=args.resume)
     learner = ProjectionLearner(model, entry.name, examples, settings=settings, output=output, teacher=teacher)
-    return Trainer(learner, settings=settings, output=output, progress=progress).run(resume=args.resume)
+    trainer = Trainer(learner, settings=settings, output=output, progress=progress)
+    if teachers.of_tokens and not args.resume:
+        trainer.save_state()  # the teachers' work can be resumed from the start
+    return trainer.run(resume=args.resume)
 
 
 def _settings(args: argparse.Namespace) -> TrainingSettings:
@@ -76,16 +80,31 @@ def _settings(args: argparse.Namespace) -> TrainingSettings:
         raise InputError(str(error)) from error
 
 
-def _teacher(settings: TrainingSettings, examples: Any, *, multi_label: bool) -> Any:
-    from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
+class _Teachers:
+    """Those that the settings name; made, they are checked, and only then computed with."""
 
-    labels, temperature = list(examples.labels), settings.temperature
-    if settings.teacher:
-        return CheckpointTeachers(settings.teacher, labels, temperature, multi_label)
-    if settings.teacher_logits:
-        rows = examples.train_rows
-        return StoredTeacher(settings.teacher_logits, rows, len(labels), temperature, multi_label)
-    return None
+    def __init__(self, settings: TrainingSettings, examples: Any, *, multi_label: bool) -> None:
+        from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
+        from models_tf.training.text_teacher import TextTeacher, is_token_model
+
+        labels, rows, self.examples = list(examples.labels), examples.train_rows, examples
+        self.answer = (settings.temperature, multi_label)
+        folders = [folder for folder in settings.teacher if not is_token_model(folder)]
+        self.of_tokens = [
+            TextTeacher(folder, labels, multi_label=multi_label) for folder in settings.teacher if folder not in folders
+        ]
+        self.others: list[Any] = [CheckpointTeachers([folder], labels, *self.answer) for folder in folders]
+        if settings.teacher_logits:
+            self.others.append(StoredTeacher(settings.teacher_logits, rows, len(labels), *self.answer))
+
+    def teach(self, *, output: TrainingOutput, progress: Any, resume: bool) -> Any:
+        from models_tf.training.teacher import AveragedTeachers, LogitsTeacher
+
+        found = list(self.others)
+        for number, teacher in enumerate(self.of_tokens):
+            logits = teacher.logits(self.examples, number, output=output, progress=progress, resume=resume)
+            found.append(LogitsTeacher(logits, *self.answer))
+        return AveragedTeachers(found) if found else None
 
 
 def _config(entry: registry.ModelEntry, num_labels: int, args: argparse.Namespace) -> Any:

@@ -1,7 +1,8 @@
 """Teachers: what a student learns beside the labels.
 
-Either trained checkpoints of ours, whose averaged probabilities are computed on the clean text whatever typos the
-student's copy has, or logits that another program has computed for every row of the training file.
+Trained checkpoints, whose averaged probabilities are computed on the clean text whatever typos the student's copy has:
+of projection models in every batch, of token models before the training (`text_teacher.py`). Or logits that another
+program has computed for every row of the training file.
 """
 
 from collections.abc import Sequence
@@ -48,13 +49,34 @@ class CheckpointTeachers:
         return tf.add_n(answers) / len(answers)
 
 
-class StoredTeacher:
-    """A `.npy` file `[rows of the training file, labels]`; it is mapped, not read."""
+class AveragedTeachers:
+    """Several teachers of any kind, each with the same say."""
+
+    def __init__(self, teachers: Sequence[Teacher]) -> None:
+        self.teachers = teachers
+
+    def probabilities(self, texts: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        return tf.add_n([teacher.probabilities(texts, rows) for teacher in self.teachers]) / len(self.teachers)
+
+
+class LogitsTeacher:
+    """Logits `[rows of the training file, labels]` that were computed before."""
+
+    def __init__(self, logits: np.ndarray, temperature: float, multi_label: bool) -> None:
+        self.logits, self.temperature, self.multi_label = logits, temperature, multi_label
+
+    def probabilities(self, texts: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:  # noqa: ARG002 - the protocol's
+        logits = tf.numpy_function(lambda index: self.logits[index].astype(np.float32), [rows], tf.float32)
+        logits = tf.ensure_shape(logits, (None, self.logits.shape[1]))
+        return _activate(logits / self.temperature, self.multi_label)
+
+
+class StoredTeacher(LogitsTeacher):
+    """A `.npy` file of them; it is mapped, not read."""
 
     def __init__(self, path: Path, rows: int, labels: int, temperature: float, multi_label: bool) -> None:
-        self.temperature, self.multi_label = temperature, multi_label
         try:
-            self.logits = np.load(path, mmap_mode="r", allow_pickle=False)
+            super().__init__(np.load(path, mmap_mode="r", allow_pickle=False), temperature, multi_label)
         except (OSError, ValueError, EOFError) as error:
             raise InputError(f"--teacher-logits must be a .npy file of numbers. Received: {path} ({error}).") from error
         if self.logits.shape != (rows, labels) or self.logits.dtype.kind != "f":
@@ -69,11 +91,6 @@ class StoredTeacher:
                     f"--teacher-logits must be finite. Received: NaN or infinity in row {start + int(bad.argmax())} "
                     f"of {path} (0 is the first)."
                 )
-
-    def probabilities(self, texts: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:  # noqa: ARG002 - the protocol's
-        logits = tf.numpy_function(lambda index: self.logits[index].astype(np.float32), [rows], tf.float32)
-        logits = tf.ensure_shape(logits, (None, self.logits.shape[1]))
-        return _activate(logits / self.temperature, self.multi_label)
 
 
 def _activate(logits: tf.Tensor, multi_label: bool) -> tf.Tensor:

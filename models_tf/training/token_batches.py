@@ -1,6 +1,7 @@
 """Tokenized rows in batches of like length, cut to the longest of each; and a model's outputs on all rows."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -24,8 +25,9 @@ def lengths_of(inputs: Mapping[str, np.ndarray]) -> np.ndarray:
 class Predictor:
     """Runs a model without gradients on rows of any length."""
 
-    def __init__(self, model: Encoder) -> None:
-        self.model = model
+    def __init__(self, model: Encoder, table: Callable[[], Mapping[str, Any]] | None = None) -> None:
+        """`table` gives other weights than the model's own, as `activations` takes them."""
+        self.model, self.table = model, table
         self._run = tf.function(
             self._outputs, input_signature=[tf.TensorSpec((None, None), tf.int32)] * 3, autograph=False
         )
@@ -55,14 +57,26 @@ class Predictor:
         return found
 
     def _outputs(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor) -> dict[str, tf.Tensor]:
-        return run_model(self.model, {IDS: ids, MASK: mask, SEGMENTS: segments}, training=False)
+        table = self.table() if self.table else None
+        return activations(self.model, {IDS: ids, MASK: mask, SEGMENTS: segments}, training=False, table=table).outputs
 
 
-def run_model(model: Encoder, batch: Mapping[str, tf.Tensor], *, training: bool) -> dict[str, tf.Tensor]:
-    """The outputs. What a classifier does not read of the last layer is not computed: exact, and a layer's time less."""
-    form = Form(first_token_only=model.head.reads_pooled)
+def activations(
+    model: Encoder,
+    batch: Mapping[str, tf.Tensor],
+    *,
+    training: bool,
+    whole: bool = False,
+    table: Mapping[str, Any] | None = None,
+) -> forward.Activations:
+    """Outputs and inside. Unless the `whole` is asked for, what a classifier does not read of the last layer is not
+    computed: exact, and a layer's time less; the last hidden state and most of the last scores are then absent.
+
+    `table`: weights in place of the model's own, such as masked ones.
+    """
+    form = Form(first_token_only=model.head.reads_pooled and not whole)
     inputs = {"ids": batch[IDS], "mask": batch[MASK], "segments": batch[SEGMENTS]}
-    return forward.run(model.config, model.head, model.table, **inputs, form=form, training=training).outputs
+    return forward.run(model.config, model.head, table or model.table, **inputs, form=form, training=training)
 
 
 def _by_length(lengths: np.ndarray) -> Iterator[np.ndarray]:

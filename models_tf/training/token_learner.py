@@ -1,4 +1,6 @@
-"""How token models learn a task: from the labels, and from a teacher's logits that were computed before."""
+"""How token models learn a task: from the labels, from a teacher's logits that were computed before, and from its
+inside; movement pruning on the way if asked for.
+"""
 
 import json
 import math
@@ -19,10 +21,12 @@ from models_tf.spec import MASK
 from models_tf.tasks.rows import TaskRows
 from models_tf.training.adamw import AdamW
 from models_tf.training.batches import like_length
+from models_tf.training.inner_distillation import InnerDistillation
 from models_tf.training.learner import MAIN_STAGE, Measured
+from models_tf.training.movement import SCORE, Movement
 from models_tf.training.output import TrainingOutput
 from models_tf.training.schedule import WarmupCosine
-from models_tf.training.token_batches import INPUTS, Predictor, lengths_of, run_model
+from models_tf.training.token_batches import INPUTS, Predictor, activations, lengths_of
 from models_tf.training.token_losses import task_loss, teacher_loss
 from models_tf.training.token_settings import TokenSettings
 from models_tf.training.transfer import Transfer
@@ -31,7 +35,12 @@ from models_tf.training.transfer_settings import NONE
 TRAINING_FILE = "training.json"
 OUTPUT_FILES = (CONFIG_FILE, WEIGHTS_FILE, *TOKENIZER_FILES, TRAINING_FILE)
 TRANSFER_STAGE = "transfer"
+PRUNING_STAGE = "movement"  # until the final sparsity is reached
 _TARGET, _SOFT = "target:", "soft:"
+# What stays as it is with --freeze-embedding.
+_EMBEDDING = ("word_embedding", "position_embedding", "segment_embedding", "embedding_")
+# Logits of a ghost's kernel go through a softmax: at a rate for weights they would hardly move.
+_GHOST_PACE = 100.0
 
 
 class TokenLearner:
@@ -49,27 +58,49 @@ class TokenLearner:
         soft: Mapping[str, np.ndarray] | None = None,
         teacher: EncoderCheckpoint | None = None,
     ) -> None:
-        """`soft` are a teacher's outputs on the rows of `train`, by name; `teacher` is needed for a transfer."""
+        """`soft` are a teacher's outputs on the rows of `train`, by name; `teacher` is needed to learn its inside."""
         self.student, self.train, self.dev = student, train, dev
         self.settings, self.output, self.command, self.soft = settings, output, command, dict(soft or {})
         self.model = Encoder(student.config, student.head, student.tensors)
         self.lengths = lengths_of(train.inputs)
         self.steps_per_epoch = math.ceil(len(train) / settings.batch_size)
         self.weights = list(self.model.table.values())
-        self.trained, transfer_epochs = list(self.weights), 0
+        frozen = _EMBEDDING if settings.frozen_embedding else ()
+        learning = {name: weight for name, weight in self.model.table.items() if not name.startswith(frozen)}
+        transfer_epochs = 0
         self.transfer: Transfer | None = None
-        self.optimizers = {MAIN_STAGE: self._adam(self.model.table, settings.learning_rate, settings.epochs)}
+        self.inner: InnerDistillation | None = None
+        self.movement: Movement | None = None
+        if teacher is not None and (settings.transfer != NONE or settings.reads_inside):
+            self.teacher = Encoder(teacher.config, teacher.head, teacher.tensors)
+        if teacher is not None and settings.reads_inside:
+            self.inner = InnerDistillation(
+                student.config,
+                teacher.config,
+                hidden_weight=settings.hidden_weight,
+                attention_weight=settings.attention_weight,
+                seed=settings.seed,
+            )
+            learning |= self.inner.maps
+        if settings.movement:
+            self.movement = Movement(self.model.table, settings.movement, settings.epochs * self.steps_per_epoch)
+            learning |= self.movement.scores
+        self.trained = list(learning.values())
+        self.optimizers = {
+            MAIN_STAGE: self._adam(learning, settings.learning_rate, settings.epochs, paces=_paces(learning, settings))
+        }
         if teacher is not None and settings.transfer != NONE:
             transfer_epochs = settings.transfer_epochs
             self._prepare_transfer(teacher, transfer_epochs)
         self.transfer_epochs, self.epochs = transfer_epochs, transfer_epochs + settings.epochs
-        maps = self.trained[len(self.weights) :]
-        self.state = [*maps, *(variable for adam in self.optimizers.values() for variable in adam.variables)]
-        self.predict = Predictor(self.model)
+        own = {variable.ref() for variable in self.weights}
+        more = [variable for variable in self.trained if variable.ref() not in own]
+        more += self.movement.held if self.movement else []
+        self.state = [*more, *(variable for adam in self.optimizers.values() for variable in adam.variables)]
+        self.predict = Predictor(self.model, self._table)
 
     def _prepare_transfer(self, teacher: EncoderCheckpoint, epochs: int) -> None:
         settings, steps = self.settings, epochs * self.steps_per_epoch
-        self.teacher = Encoder(teacher.config, teacher.head, teacher.tensors)
         transfer = Transfer(
             self.model.config,
             teacher.config,
@@ -96,11 +127,19 @@ class TokenLearner:
             **more,
         )
 
+    def _table(self) -> Mapping[str, Any]:
+        """The weights that answer: of movement pruning the masked ones."""
+        return self.movement.table(self.model.table) if self.movement else self.model.table
+
     def stage(self, epoch: int) -> str:
-        return TRANSFER_STAGE if epoch < self.transfer_epochs else MAIN_STAGE
+        if epoch < self.transfer_epochs:
+            return TRANSFER_STAGE
+        # An epoch with more weights than the last ones would win, and be no result.
+        steps = (epoch + 1 - self.transfer_epochs) * self.steps_per_epoch
+        return PRUNING_STAGE if self.movement and not self.movement.is_final(steps) else MAIN_STAGE
 
     def optimizer(self, stage: str) -> AdamW:
-        return self.optimizers[stage]
+        return self.optimizers[TRANSFER_STAGE if stage == TRANSFER_STAGE else MAIN_STAGE]
 
     def signature(self, stage: str) -> dict[str, tf.TensorSpec]:  # noqa: ARG002 - the protocol's
         arrays = self._arrays()
@@ -115,6 +154,8 @@ class TokenLearner:
         for index, rows in enumerate(like_length(self.lengths, self.settings.batch_size, generator)):
             if index < skip:
                 continue
+            if self.movement and epoch >= self.transfer_epochs:
+                self.movement.before_step(self._main_steps())
             length = int(self.lengths[rows].max())
             batch = {
                 name: tf.constant(value[rows, :length] if places else value[rows])
@@ -126,21 +167,30 @@ class TokenLearner:
         if stage == TRANSFER_STAGE:
             return self._transfer_loss(batch)
         settings, targets, soft = self.settings, _part(batch, _TARGET), _part(batch, _SOFT)
-        outputs = run_model(self.model, batch, training=True)
+        whole = bool(settings.attention_weight)  # maps of all tokens, of the last layer too
+        found = activations(self.model, batch, training=True, whole=whole, table=self._table())
+        outputs = found.outputs
         loss, hits = task_loss(settings.task, outputs, targets, settings.label_smoothing)
         if soft:
             taught = teacher_loss(settings.task, outputs, soft, targets, batch[MASK], temperature=settings.temperature)
             loss = (1.0 - settings.teacher_weight) * loss + settings.teacher_weight * taught
-        return loss, loss, hits
+        if self.inner is not None:
+            wanted = activations(self.teacher, batch, training=False, whole=whole or self.inner.reads_last)
+            loss += self.inner.loss(found, wanted, batch[MASK])
+        total = loss + self.movement.penalty() if self.movement and self.movement.penalized else loss
+        return loss, total, hits
 
     def evaluate(self) -> Measured:
+        if self.movement:
+            self.movement.refresh(self._main_steps())
         self.score = self.dev.score(self.predict(self.dev.inputs))
         # A correlation with a constant is no number; nothing is worse.
         value = self.score.value / 100 if math.isfinite(self.score.value) else -1.0
         return Measured(value=value, rows=self.score.n)
 
     def tensors(self) -> dict[str, np.ndarray]:
-        return self.model.tensors()
+        tensors = self.model.tensors()
+        return self.movement.bake(tensors) if self.movement else tensors
 
     def save(self, tensors: dict[str, np.ndarray], record: dict[str, Any]) -> None:
         best = checkpoint.with_tensors(self.student, tensors)
@@ -154,6 +204,8 @@ class TokenLearner:
             **self.fingerprint(),
             "command": self.command,
         }
+        if self.movement:
+            document["movement_kept"] = self.movement.kept()
         if self.score.exact_match is not None:
             document["dev_exact_match"] = self.score.exact_match
 
@@ -168,7 +220,7 @@ class TokenLearner:
         document = parse_json(path.read_bytes(), f"{path} must be JSON.")
         document |= {"best_epoch": result["best_epoch"], "epochs_run": result["epochs"], "seconds": result["seconds"]}
         self.output.save_checkpoint(lambda _folder: self._write_document(document))
-        kept = ("metric", "dev_score", "dev_rows", "dev_standard_error", "dev_more", "dev_exact_match")
+        kept = ("metric", "dev_score", "dev_rows", "dev_standard_error", "dev_more", "dev_exact_match", "movement_kept")
         return {**{key: document[key] for key in kept if key in document}, **result}
 
     def fingerprint(self) -> dict[str, Any]:
@@ -190,6 +242,9 @@ class TokenLearner:
         loss = self.transfer.loss(student, teacher, batch[MASK], self.optimizers[TRANSFER_STAGE].iterations)
         return loss, loss, tf.constant(math.nan)
 
+    def _main_steps(self) -> int:
+        return int(self.optimizers[MAIN_STAGE].iterations.numpy())
+
     def _arrays(self) -> dict[str, tuple[np.ndarray, bool]]:
         """What a batch is cut from, and whether it has a place for each token."""
         found = {name: (self.train.inputs[name], True) for name in INPUTS}
@@ -201,6 +256,15 @@ class TokenLearner:
 
     def _write_document(self, document: dict[str, Any]) -> None:
         write_files(self.output.folder, {TRAINING_FILE: (json.dumps(document, indent=2) + "\n").encode()})
+
+
+def _paces(learning: Mapping[str, tf.Variable], settings: TokenSettings) -> Any:
+    """Factors of learning rates, where there are ghosts or scores."""
+    factors = {name: _GHOST_PACE for name in learning if ".ghost_" in name and name.endswith(".kernel")}
+    if settings.movement:
+        pace = settings.movement.score_rate / settings.learning_rate
+        factors |= {name: pace for name in learning if name.endswith(SCORE)}
+    return (lambda step: {name: (factor, step) for name, factor in factors.items()}) if factors else None
 
 
 def _part(batch: dict[str, tf.Tensor], prefix: str) -> dict[str, tf.Tensor]:

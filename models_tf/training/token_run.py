@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from models_tf import registry
+from models_tf.compress import before_training
 from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
 from models_tf.huggingface import checkpoint
@@ -16,6 +17,7 @@ from models_tf.huggingface.folder import read_tokenizer_files
 from models_tf.tasks import QUESTION_ANSWERING, read_rows
 from models_tf.tasks.rows import Columns, TaskRows
 from models_tf.tokenization import VOCAB, Tokenizer
+from models_tf.training.movement_settings import SOFT, MovementSettings
 from models_tf.training.output import TrainingOutput
 from models_tf.training.overrides import parse_value, split_override
 from models_tf.training.task_labels import choose_labels
@@ -41,6 +43,8 @@ def make_output(args: argparse.Namespace) -> TrainingOutput:
 
 def summary(result: dict[str, Any]) -> str:
     exact = f", exact match {result['dev_exact_match']:.2f} %" if "dev_exact_match" in result else ""
+    if "movement_kept" in result:
+        exact += f", {100 * result['movement_kept']['share']:.2f} % of the kernels' weights kept"
     return (
         f"dev {result['metric']} {result['dev_score']:.2f} % (n = {result['dev_rows']}, standard error "
         f"{result['dev_standard_error']:.2f}){exact}; best of {result['epochs']} epochs: {result['best_epoch']}; "
@@ -61,14 +65,16 @@ def train(args: argparse.Namespace, output: TrainingOutput, stderr: TextIO) -> d
     tokenizer = Tokenizer.from_files(tokenizer_files, source)
     labels = choose_labels(settings, start, teacher)
     order: list[int] = []
+    other = None
     if teacher and folder:
-        token_teacher.check_vocabulary(teacher, tokenizer, folder)
+        other = token_teacher.other_tokenizer(teacher, tokenizer, settings, folder)
         order = token_teacher.label_order(teacher, labels, folder)
     student = _student(args, settings, tokenizer, tokenizer_files, labels)
     train_rows, dev_rows = (_rows(path, settings, tokenizer, labels) for path in (settings.train, settings.dev))
     if train_rows.targets is None or not dev_rows.labelled:
         without = train_rows if train_rows.targets is None else dev_rows
         raise InputError(f"--train and --dev must have answers to learn from. Received: {without.source} without.")
+    student, removed = before_training.compress_student(args, student, train_rows)
 
     import tf_keras as keras
 
@@ -86,7 +92,8 @@ def train(args: argparse.Namespace, output: TrainingOutput, stderr: TextIO) -> d
         if settings.init_from_teacher:
             tensors = start_from_teacher(student.tensors, student.config, teacher, train_rows.inputs)
             student = dataclasses.replace(student, tensors=tensors)
-        soft = token_teacher.teach(teacher, train_rows, order, output=output, progress=progress, resume=args.resume)
+        read = _rows_of_teacher(teacher, settings, other, labels) if other else train_rows
+        soft = token_teacher.teach(teacher, read, order, output=output, progress=progress, resume=args.resume)
     if settings.from_scratch:
         # Beside the last token a trigram sees padding or nothing: with a row of zeros, which stays as it is, they are
         # the same, and a model trained on short batches answers alike in a graph of fixed length.
@@ -107,7 +114,9 @@ def train(args: argparse.Namespace, output: TrainingOutput, stderr: TextIO) -> d
     trainer = Trainer(learner, settings=settings, output=output, progress=progress)
     if soft and not args.resume:
         trainer.save_state()  # the teacher's work can be resumed from the start
-    return trainer.run(resume=args.resume)
+    result = trainer.run(resume=args.resume)
+    before_training.keep_record(removed, output, command)
+    return result
 
 
 def _head_notes(student: EncoderCheckpoint, settings: TokenSettings) -> tuple[str, ...]:
@@ -117,6 +126,7 @@ def _head_notes(student: EncoderCheckpoint, settings: TokenSettings) -> tuple[st
 
 
 def _settings(args: argparse.Namespace) -> TokenSettings:
+    before_training.check_flags(args)
     values = {name: getattr(args, name, None) for name in _FIELDS}
     given = {name: value for name, value in values.items() if value is not None}
     defaults = FINE_TUNING if args.checkpoint else SCRATCH
@@ -125,25 +135,41 @@ def _settings(args: argparse.Namespace) -> TokenSettings:
     if args.checkpoint and args.preset:
         raise InputError("--preset is for a new model. Received: --preset with --checkpoint.")
     try:
-        transfer = _transfer_settings(args.transfer_overrides or [])
-        return TokenSettings(**{**defaults, **given, "teacher": tuple(args.teacher), "transfer_settings": transfer})
+        given |= {"teacher": tuple(args.teacher), "movement": _movement_settings(args)}
+        transfer = _nested("--transfer-set", TransferSettings().to_dict(), args.transfer_overrides)
+        return TokenSettings(**{**defaults, **given, "transfer_settings": TransferSettings(**transfer)})
     except InputError:
         raise
     except ValueError as error:
         raise InputError(str(error)) from error
 
 
-def _transfer_settings(overrides: list[str]) -> TransferSettings:
-    values = TransferSettings().to_dict()
-    for override in overrides:
+def _movement_settings(args: argparse.Namespace) -> MovementSettings | None:
+    if args.movement is None:
+        return None
+    own = MovementSettings(kind=args.movement).to_dict()
+    del own["kind"], own["keep"]  # they have flags
+    if args.movement == SOFT and args.movement_keep is not None:
+        raise InputError(
+            "--movement-keep is for --movement topk; what soft keeps follows from --movement-set penalty and threshold. "
+            f"Received: --movement-keep {args.movement_keep}."
+        )
+    keep = {} if args.movement_keep is None else {"keep": args.movement_keep}
+    return MovementSettings(kind=args.movement, **keep, **_nested("--movement-set", own, args.movement_overrides))
+
+
+def _nested(flag: str, values: dict[str, Any], overrides: list[str] | None) -> dict[str, Any]:
+    """`values` with those that a flag of the form KEY=VALUE gives."""
+    for override in overrides or []:
         key, text = split_override(override)
         if text is None or key not in values:
             raise InputError(
-                f"--transfer-set must be KEY=VALUE with {', '.join(values)}. Received: {override}."
+                f"{flag} must be KEY=VALUE with {', '.join(values)}. Received: {override}."
                 + registry.nearest(key, tuple(values))
             )
-        values[key] = float(parse_value(text, values[key], override, flag="--transfer-set"))
-    return TransferSettings(**values)
+        kind = type(values[key])
+        values = {**values, key: kind(parse_value(text, values[key], override, flag=flag))}
+    return values
 
 
 def _tokenizer_files(
@@ -169,6 +195,14 @@ def _rows(path: Path, settings: TokenSettings, tokenizer: Tokenizer, labels: lis
     return read_rows(
         settings.task, path, tokenizer=tokenizer, labels=labels, max_len=settings.max_seq_len, columns=columns
     )
+
+
+def _rows_of_teacher(
+    teacher: EncoderCheckpoint, settings: TokenSettings, tokenizer: Tokenizer, labels: list[str]
+) -> TaskRows:
+    """The training file's rows as a teacher with another vocabulary reads them."""
+    length = min(settings.max_seq_len, teacher.config.max_positions)
+    return _rows(settings.train, dataclasses.replace(settings, max_seq_len=length), tokenizer, labels)
 
 
 def _student(

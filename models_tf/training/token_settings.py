@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from models_tf.encoder import heads
 from models_tf.tasks import CLASSIFICATION, QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION, check_task
+from models_tf.training.movement_settings import MovementSettings
 from models_tf.training.settings import LoopSettings
 from models_tf.training.transfer_settings import NONE, TRANSFERS, TransferSettings
 
@@ -27,6 +28,8 @@ class TokenSettings(LoopSettings):
         "weight_decay": (0.0, 1.0),
         "max_seq_len": (4, 65_536),
         "transfer_epochs": (1, 100_000),
+        "hidden_weight": (0.0, 1e6),
+        "attention_weight": (0.0, 1e6),
     }
     PATHS: ClassVar[tuple[str, ...]] = (*LoopSettings.PATHS, "vocab")
 
@@ -39,6 +42,10 @@ class TokenSettings(LoopSettings):
     init_from_teacher: bool = False
     label_smoothing: float = 0.0
     weight_decay: float = 0.01
+    hidden_weight: float = 0.0  # of the teacher's hidden states in the loss
+    attention_weight: float = 0.0  # of its attention maps
+    freeze_embedding: bool = False
+    movement: MovementSettings | None = None
     transfer: str = NONE
     transfer_epochs: int = 1
     transfer_settings: TransferSettings = field(default_factory=TransferSettings)
@@ -50,10 +57,26 @@ class TokenSettings(LoopSettings):
             raise ValueError(f"`teacher` of a token model must be one. Received: {len(self.teacher)}.")
         if self.init_from_teacher and (not self.teacher or self.checkpoint):
             raise ValueError("`init_from_teacher` needs a teacher and no checkpoint. Received: another combination.")
+        for name in ("hidden_weight", "attention_weight"):
+            if getattr(self, name) and not self.teacher:
+                flag = "--" + name.replace("_", "-")
+                raise ValueError(f"{flag} needs --teacher. Received: {flag} {getattr(self, name)} alone.")
+        if self.movement and not self.checkpoint:
+            raise ValueError("--movement needs --checkpoint, a trained model to prune. Received: --movement alone.")
         if self.transfer not in TRANSFERS:
             raise ValueError(f"`transfer` must be one of {', '.join(TRANSFERS)}. Received: {self.transfer}.")
         if self.transfer != NONE and not self.teacher:
             raise ValueError(f"--transfer needs --teacher. Received: --transfer {self.transfer} alone.")
+
+    @property
+    def reads_inside(self) -> bool:
+        """Whether the teacher's hidden states or attention maps are learned beside the task."""
+        return bool(self.hidden_weight or self.attention_weight)
+
+    @property
+    def frozen_embedding(self) -> bool:
+        """With movement pruning always: scores of the layers are learned against an embedding that stays."""
+        return self.freeze_embedding or self.movement is not None
 
     @property
     def from_scratch(self) -> bool:

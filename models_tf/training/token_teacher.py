@@ -12,7 +12,7 @@ from models_tf.errors import InputError
 from models_tf.huggingface import checkpoint
 from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.spec import LOGITS
-from models_tf.tasks import REGRESSION
+from models_tf.tasks import CLASSIFICATION, REGRESSION
 from models_tf.tasks.rows import TaskRows, shorten
 from models_tf.tokenization import VOCAB, Tokenizer
 from models_tf.training.output import TrainingOutput
@@ -25,9 +25,9 @@ CACHE_FILE = "teacher_{name}.npy"
 
 
 def load_teacher(folder: Path, settings: TokenSettings) -> EncoderCheckpoint:
-    """For a transfer a model without a head will do: there are no soft labels then."""
+    """To learn its inside a model without a head will do: there are no soft labels then."""
     teacher, task = checkpoint.load(folder), settings.task
-    if teacher.head.kind == BASE and settings.transfer != NONE:
+    if teacher.head.kind == BASE and (settings.transfer != NONE or settings.reads_inside):
         return teacher
     if teacher.head.kind != HEAD_OF_TASK[task] or (task == REGRESSION) != (teacher.head.num_labels == 1):
         raise InputError(
@@ -37,20 +37,48 @@ def load_teacher(folder: Path, settings: TokenSettings) -> EncoderCheckpoint:
     return teacher
 
 
-def check_vocabulary(teacher: EncoderCheckpoint, tokenizer: Tokenizer, folder: Path) -> None:
-    """The student's ids are what the teacher reads: both must have one vocabulary."""
-    if teacher.config.vocab_size != tokenizer.vocab_size:
+def other_tokenizer(
+    teacher: EncoderCheckpoint, tokenizer: Tokenizer, settings: TokenSettings, folder: Path
+) -> Tokenizer | None:
+    """The teacher's, where it does not read the student's ids; None where both have one vocabulary.
+
+    Logits of whole texts can be learned all the same. What has a place for each token cannot.
+    """
+    same_size = teacher.config.vocab_size == tokenizer.vocab_size
+    own = Tokenizer.from_files(teacher.tokenizer_files, str(folder)) if teacher.tokenizer_files else None
+    if same_size and (own is None or own.files()[VOCAB] == tokenizer.files()[VOCAB]):
+        _check_positions(teacher, settings, folder)
+        return None
+    needs = _needs_one_vocabulary(settings)
+    if own is None or needs:
         raise InputError(
-            f"--teacher must have the student's vocabulary, {tokenizer.vocab_size} tokens. "
-            f"Received: {folder} with {teacher.config.vocab_size}. Remedy: --vocab {folder}."
+            f"--teacher must have the student's vocabulary, {tokenizer.vocab_size} tokens"
+            + (f", for {needs}" if needs else f", or a {VOCAB} of its own")
+            + f". Received: {folder} with {f'{teacher.config.vocab_size}' if not same_size else 'other tokens'}."
+            + (f" Remedy: --vocab {folder}." if own else "")
         )
-    if not teacher.tokenizer_files:
-        return
-    own = Tokenizer.from_files(teacher.tokenizer_files, str(folder))
-    if own.files()[VOCAB] != tokenizer.files()[VOCAB]:
+    own.check_embedding(teacher.config.vocab_size)
+    return own
+
+
+def _needs_one_vocabulary(settings: TokenSettings) -> str:
+    """What is asked for that compares teacher and student token by token."""
+    if settings.task not in (CLASSIFICATION, REGRESSION):
+        return f"--task {settings.task}"
+    flags = {
+        "--hidden-weight": settings.hidden_weight,
+        "--attention-weight": settings.attention_weight,
+        "--init-from-teacher": settings.init_from_teacher,
+        "--transfer": settings.transfer != NONE,
+    }
+    return next((flag for flag, asked in flags.items() if asked), "")
+
+
+def _check_positions(teacher: EncoderCheckpoint, settings: TokenSettings, folder: Path) -> None:
+    if settings.max_seq_len > teacher.config.max_positions:
         raise InputError(
-            f"--teacher must have the student's vocabulary. Received: {folder} with other tokens. "
-            f"Remedy: --vocab {folder}."
+            f"--max-seq-len must be at most the teacher's positions, {teacher.config.max_positions} of {folder}. "
+            f"Received: {settings.max_seq_len}."
         )
 
 
@@ -80,7 +108,7 @@ def teach(
         return {}
     names = _output_names(teacher)
     if resume and all((output.folder / CACHE_FILE.format(name=name)).is_file() for name in names):
-        return {name: _read(output, name, len(rows)) for name in names}
+        return {name: read_cache(output, name, len(rows)) for name in names}
     model = Encoder(teacher.config, teacher.head, teacher.tensors)
     found = Predictor(model)(rows.inputs, report=lambda done, all_rows: progress.stage("teacher", done, all_rows))
     if order:
@@ -98,7 +126,7 @@ def _output_names(teacher: EncoderCheckpoint) -> tuple[str, ...]:
     return ("start_logits", "end_logits") if teacher.head.kind == QUESTIONS else (LOGITS,)
 
 
-def _read(output: TrainingOutput, name: str, rows: int) -> np.ndarray:
+def read_cache(output: TrainingOutput, name: str, rows: int) -> np.ndarray:
     path = output.folder / CACHE_FILE.format(name=name)
     try:
         found = np.load(path, allow_pickle=False)

@@ -29,17 +29,17 @@ def teacher_layers(student: int, teacher: int) -> list[int]:
 
 def feature_loss(student: tf.Tensor, teacher: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Mean squared difference of hidden states [batch, time, channel], normalized without gamma and beta."""
-    return _mean(tf.reduce_mean(tf.math.squared_difference(_normalized(student), _normalized(teacher)), -1), mask)
+    return masked_mean(tf.reduce_mean(tf.math.squared_difference(_normalized(student), _normalized(teacher)), -1), mask)
 
 
 def mean_loss(student: tf.Tensor, teacher: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Squared difference of the means over a token's channels."""
-    return _mean(tf.math.squared_difference(tf.reduce_mean(student, -1), tf.reduce_mean(teacher, -1)), mask)
+    return masked_mean(tf.math.squared_difference(tf.reduce_mean(student, -1), tf.reduce_mean(teacher, -1)), mask)
 
 
 def variance_loss(student: tf.Tensor, teacher: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Absolute difference of the variances over a token's channels."""
-    return _mean(tf.abs(tf.math.reduce_variance(student, -1) - tf.math.reduce_variance(teacher, -1)), mask)
+    return masked_mean(tf.abs(tf.math.reduce_variance(student, -1) - tf.math.reduce_variance(teacher, -1)), mask)
 
 
 def attention_loss(student: tf.Tensor, teacher: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
@@ -48,9 +48,9 @@ def attention_loss(student: tf.Tensor, teacher: tf.Tensor, mask: tf.Tensor) -> t
     """
     if student.shape[1] == teacher.shape[1]:
         losses = tf.nn.softmax_cross_entropy_with_logits(tf.nn.softmax(teacher), student)
-        return _mean(tf.reduce_mean(losses, 1), mask)
+        return masked_mean(tf.reduce_mean(losses, 1), mask)
     ours, theirs = (tf.reduce_mean(tf.nn.softmax(scores), 1) for scores in (student, teacher))
-    return _mean(-tf.reduce_sum(theirs * tf.math.log(tf.maximum(ours, _LEAST_PROBABILITY)), -1), mask)
+    return masked_mean(-tf.reduce_sum(theirs * tf.math.log(tf.maximum(ours, _LEAST_PROBABILITY)), -1), mask)
 
 
 def _normalized(x: tf.Tensor) -> tf.Tensor:
@@ -58,7 +58,7 @@ def _normalized(x: tf.Tensor) -> tf.Tensor:
     return (x - mean) * tf.math.rsqrt(variance + NORM_EPSILON)
 
 
-def _mean(values: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+def masked_mean(values: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Over the places [batch, time] that are no padding."""
     counted = tf.cast(mask, tf.float32)
     return tf.reduce_sum(values * counted) / tf.maximum(tf.reduce_sum(counted), 1.0)

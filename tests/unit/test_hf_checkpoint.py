@@ -110,7 +110,7 @@ def test_old_names_of_norms_and_position_numbers_are_read(model, tmp_path):
         for name in list(tensors):
             if ".LayerNorm." in name:
                 tensors[name.replace("weight", "gamma").replace("bias", "beta")] = tensors.pop(name)
-        tensors[f"{model}.embeddings.position_ids"] = np.arange(16)[None]
+        tensors[f"{registry.get(model).family().prefix}embeddings.position_ids"] = np.arange(16)[None]
 
     edit_tensors(tmp_path, rename)
     assert_same(load(tmp_path), made)

@@ -412,11 +412,11 @@ def test_a_teacher_that_does_not_fit_is_refused(
         train(files, tmp_path / "out", "--task", "token-classification", "--teacher", str(teacher))
     vocab = tmp_path / "vocab.txt"
     vocab.write_text((files / "vocab.txt").read_text() + "more\n")
-    with pytest.raises(InputError, match=r"--teacher must have the student's vocabulary, 61 tokens. Received: .* 60"):
-        train(files, tmp_path / "out", "--vocab", str(vocab), "--teacher", str(teacher))
+    with pytest.raises(InputError, match=r"vocabulary, 61 tokens, for --transfer. Received: .* with 60\. Remedy"):
+        train(files, tmp_path / "out", "--vocab", str(vocab), "--teacher", str(teacher), "--transfer", "joint")
     vocab.write_text((files / "vocab.txt").read_text().replace("w48", "x48"))
-    with pytest.raises(InputError, match="with other tokens"):
-        train(files, tmp_path / "out", "--vocab", str(vocab), "--teacher", str(teacher))
+    with pytest.raises(InputError, match=r"for --hidden-weight. Received: .* with other tokens"):
+        train(files, tmp_path / "out", "--vocab", str(vocab), "--teacher", str(teacher), "--hidden-weight", "1")
     options = ("--checkpoint", str(trained[0]), "--set", "hidden_size=3")
     with pytest.raises(InputError, match=r"--set with --checkpoint must be KEY=VALUE with hidden_dropout_prob or"):
         train(files, tmp_path / "out", *options, new=False)

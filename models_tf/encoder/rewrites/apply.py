@@ -10,6 +10,7 @@ from models_tf.encoder.rewrites.attention import drop_key_bias, move_value_bias,
 from models_tf.encoder.rewrites.embedding import bake_segment, cut_positions, trigram_convolution
 from models_tf.encoder.rewrites.equalize import equalize
 from models_tf.encoder.rewrites.fold_norms import fold_norms
+from models_tf.encoder.rewrites.ghosts import fold_ghosts
 from models_tf.encoder.rewrites.layers import drop_unread, first_token_only, fuse_input
 
 FOLDS = ("full", "safe", "off")
@@ -45,6 +46,7 @@ def apply(
     if one_segment:
         step("bake_segment", bake_segment(network))
     step("drop_unread", drop_unread(network))
+    step("fold_ghosts", fold_ghosts(network))
     step("first_token_only", first_token_only(network))
     folded, skips = fold_norms(network, keep_skips=fold == SAFE)
     step(f"fold_norms ({fold})", folded)

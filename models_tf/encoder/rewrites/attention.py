@@ -29,12 +29,14 @@ def drop_key_bias(network: Network) -> Network:
 
 
 def move_value_bias(network: Network) -> Network:
-    """Requires: values are not in a fused matrix. Ensures: no value has a bias.
+    """Requires: values are not in a fused matrix. Ensures: no value has a bias, except where ghosts are made of it.
 
     The weights of a query add up to 1, so the bias comes out of attention as it went in; the next dense layer takes it.
     """
     draft = Draft(network)
     for layer in range(network.config.num_layers):
+        if network.config.ghosts_of(layer)[0]:  # behind a ReLU it cannot be moved
+            continue
         bias = draft.pop(f"layers.{layer}.value.bias")
         if bias is not None:
             output = f"layers.{layer}.attention_output"

@@ -44,7 +44,7 @@ def fuse_input(network: Network) -> Network:
         if len(parts) < 2:
             continue
         kernels = [draft.pop(f"{name}.{part}.kernel") for part in parts]
-        size = config.bottleneck_size
+        size = draft.network.tensors[f"{name}.{parts[0]}.kernel"].shape[1]
         biases = [draft.pop(f"{name}.{part}.bias", np.zeros(size)) for part in parts]
         draft[f"{name}.fused_input.kernel"] = np.concatenate([k for k in kernels if k is not None], axis=1)
         draft[f"{name}.fused_input.bias"] = np.concatenate([b for b in biases if b is not None])

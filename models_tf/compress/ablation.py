@@ -1,0 +1,163 @@
+"""The accuracy of a model without one of its heads, with one head alone in its layer, and without one of its layers.
+
+As the tables of Michel et al., "Are sixteen heads really better than one?": nothing is trained in between. A head is
+masked where the one forward pass asks (`alter_context`), so the model is built and traced once; a layer is dropped as
+`compress` drops it. Any token model can be looked at.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from models_tf.compress.layers import drop_layers
+from models_tf.encoder import forward
+from models_tf.encoder.model import Encoder
+from models_tf.encoder.network import Form, Network
+from models_tf.errors import InputError
+from models_tf.huggingface.checkpoint import EncoderCheckpoint
+from models_tf.score import Score
+from models_tf.spec import LOGITS
+from models_tf.tasks import CLASSIFICATION
+from models_tf.tasks.rows import TaskRows
+from models_tf.training.token_batches import Predictor
+
+# Gets how many variants are done, and how many there are.
+Report = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """Against the whole model, in points. `standard_error` is that of the difference on the same rows; accuracy only."""
+
+    points: float
+    standard_error: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ablation:
+    """`heads[layer][head]` is gone, `alone[layer][head]` is the only one of its layer, `layers[layer]` is gone; empty where
+    it was not asked for.
+    """
+
+    whole: Score
+    heads: tuple[tuple[Change, ...], ...] = ()
+    alone: tuple[tuple[Change, ...], ...] = ()
+    layers: tuple[Change, ...] = ()
+
+
+class MaskedPredictor(Predictor):
+    """Runs a model with some of its heads masked. `masks[layer]` holds a 1 or 0 for each head."""
+
+    def __init__(self, model: Encoder) -> None:
+        super().__init__(model)
+        config = model.config
+        self.masks = [
+            tf.Variable(tf.ones(config.heads_of(layer)), trainable=False) for layer in range(config.num_layers)
+        ]
+
+    def _outputs(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor) -> dict[str, tf.Tensor]:
+        size = self.model.config.head_size
+
+        def masked(name: str, context: tf.Tensor) -> tf.Tensor:
+            return context * tf.repeat(self.masks[int(name.split(".")[1])], size)
+
+        # Exact, and most of the last layer's time less: a classifier reads the first token only.
+        form = Form(first_token_only=self.model.head.reads_pooled)
+        found = forward.run(
+            self.model.config, self.model.head, self.model.table,
+            ids=ids, mask=mask, segments=segments, form=form, alter_context=masked,
+        )  # fmt: skip
+        return found.outputs
+
+    def without(self, layer: int, heads: Sequence[int], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs on all rows with these heads of a layer masked."""
+        values = np.ones(self.masks[layer].shape, np.float32)
+        values[list(heads)] = 0.0
+        self.masks[layer].assign(values)
+        try:
+            return self(inputs)
+        finally:
+            self.masks[layer].assign(np.ones_like(values))
+
+
+def ablate(
+    checkpoint: EncoderCheckpoint,
+    rows: TaskRows,
+    *,
+    heads: bool = True,
+    alone: bool = False,
+    layers: bool = True,
+    report: Report | None = None,
+) -> Ablation:
+    """Scores every variant that is asked for on labelled rows."""
+    config = checkpoint.config
+    if layers and config.num_layers == 1 and not (heads or alone):
+        raise InputError("A layer can be removed where another stays. Received: a model of 1 layer.")
+    network = Network(config=config, head=checkpoint.head, tensors=checkpoint.tensors)
+    predictor = MaskedPredictor(Encoder(config, checkpoint.head, checkpoint.tensors))
+    numbers = range(config.num_layers)
+    total = 1 + sum(map(config.heads_of, numbers)) * (heads + alone) + config.num_layers * layers
+    whole = predictor(rows.inputs)
+    score, right = rows.score(whole), _right(rows, whole)
+    done = 1
+
+    def change(outputs: dict[str, np.ndarray]) -> Change:
+        nonlocal done
+        done += 1
+        if report:
+            report(done, total)
+        points = rows.score(outputs).value - score.value
+        return Change(points=points, standard_error=_paired_error(right, _right(rows, outputs)))
+
+    gone, single = [], []
+    for layer in numbers:
+        every = range(config.heads_of(layer))
+        if heads:
+            gone.append(tuple(change(predictor.without(layer, [head], rows.inputs)) for head in every))
+        if alone:
+            others = [[other for other in every if other != head] for head in every]
+            single.append(tuple(change(predictor.without(layer, rest, rows.inputs)) for rest in others))
+    dropped = []
+    for layer in numbers if layers and config.num_layers > 1 else ():
+        smaller = drop_layers(network, [layer])
+        dropped.append(change(Predictor(Encoder(smaller.config, smaller.head, smaller.tensors))(rows.inputs)))
+    return Ablation(whole=score, heads=tuple(gone), alone=tuple(single), layers=tuple(dropped))
+
+
+def to_dict(found: Ablation) -> dict[str, Any]:
+    """As JSON holds it; tables are [layer][head]."""
+    values: dict[str, Any] = {
+        "metric": found.whole.metric,
+        "score": found.whole.value,
+        "n": found.whole.n,
+        "standard_error": found.whole.standard_error,
+    }
+    for name, table in (("without_head", found.heads), ("head_alone", found.alone)):
+        if table:
+            values[name] = {
+                "change": [[one.points for one in row] for row in table],
+                "standard_error": [[one.standard_error for one in row] for row in table],
+            }
+    if found.layers:
+        values["without_layer"] = {
+            "change": [one.points for one in found.layers],
+            "standard_error": [one.standard_error for one in found.layers],
+        }
+    return values
+
+
+def _right(rows: TaskRows, outputs: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    if rows.task != CLASSIFICATION or rows.targets is None:
+        return None
+    return outputs[LOGITS].argmax(-1) == rows.targets[LOGITS]
+
+
+def _paired_error(before: np.ndarray | None, after: np.ndarray | None) -> float | None:
+    """Standard error of the mean of the rows' differences, in points."""
+    if before is None or after is None or len(before) < 2:
+        return None
+    difference = after.astype(np.float64) - before
+    return float(100 * difference.std(ddof=1) / np.sqrt(len(difference)))

@@ -1,0 +1,53 @@
+"""An ablation as text: a table of layers and heads, one of layers; changes in points against the whole model."""
+
+from collections.abc import Sequence
+
+from models_tf.compress.ablation import Ablation, Change
+
+# Of a normal distribution: a change this many standard errors away from none has p < 0.01, as the paper marks it.
+SIGNIFICANT = 2.576
+
+
+def to_text(found: Ablation) -> str:
+    whole = found.whole
+    lines = [
+        f"{whole.metric} of the whole model: {whole.value:.2f} % (n = {whole.n}, standard error {whole.standard_error:.2f})"
+    ]
+    for title, table in (
+        ("change in points without one head", found.heads),
+        ("change in points with one head alone in its layer", found.alone),
+    ):
+        if table:
+            lines += ["", f"{title} (rows are layers, columns are heads):", *_table(table)]
+            lines += _spread([change for row in table for change in row])
+    if found.layers:
+        lines += ["", "change in points without one layer:"]
+        lines += [f"  layer {layer:>2} {_cell(change)}" for layer, change in enumerate(found.layers)]
+        lines += _spread(found.layers)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _table(table: Sequence[Sequence[Change]]) -> list[str]:
+    columns = max(len(row) for row in table)
+    lines = ["  layer" + "".join(f"{head:>8} " for head in range(columns))]
+    for layer, row in enumerate(table):
+        lines.append(f"  {layer:>5}" + "".join(_cell(change) for change in row))
+    return lines
+
+
+def _cell(change: Change) -> str:
+    error = change.standard_error
+    marked = error is not None and abs(change.points) > SIGNIFICANT * error
+    return f"{change.points:>+8.2f}{'*' if marked else ' '}"
+
+
+def _spread(changes: Sequence[Change]) -> list[str]:
+    errors = [change.standard_error for change in changes if change.standard_error is not None]
+    if not errors:
+        return []
+    return [
+        (
+            f"  standard error of a change, on the same rows: {min(errors):.2f} to {max(errors):.2f}; "
+            f"* is more than {SIGNIFICANT} of its own (p < 0.01, each for itself)"
+        )
+    ]

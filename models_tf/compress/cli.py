@@ -1,0 +1,226 @@
+"""`export-mobile compress`: its flags, and the run. `add_compression` and `from_args` serve other commands too."""
+
+import argparse
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from models_tf.compress.layer_choice import FORMS, parse_layers
+from models_tf.compress.settings import (
+    AS_REMOVED,
+    DEFAULT_ROWS,
+    GHOST_FORMS,
+    HEAD_IMPORTANCE,
+    HEAD_SCOPES,
+    Compression,
+    parse_heads,
+)
+from models_tf.errors import InputError
+from models_tf.tasks import TASKS
+
+DESCRIPTION = "Make a BERT checkpoint smaller: layers, heads and FFN neurons are removed, ghosts are added."
+RECORD_FILE = "compression.json"
+# Flags of `add_compression` that are fields of `Compression` by themselves.
+_FIELDS = (
+    "prune_heads", "head_scope", "head_importance", "normalize_heads", "min_heads", "prune_ffn", "ghosts", "ghost_on",
+    "ghost_kernel",
+)  # fmt: skip
+# All of them: what other commands take out of their own settings.
+FLAGS = (*_FIELDS, "drop_layers", "remove_heads")
+
+
+def add_compression(parser: Any) -> None:
+    """What to remove and to add, for a parser or a group of one. All default to None: nothing was said."""
+    add = parser.add_argument
+    add("--drop-layers", metavar="WHICH", help=f"{FORMS}; layers count from 0")
+    add("--prune-heads", type=float, metavar="SHARE", help="share of the attention heads that is removed, such as 0.5")
+    add(
+        "--head-scope",
+        choices=HEAD_SCOPES,
+        help="the share is removed from each layer, or from all heads together (default layer)",
+    )
+    add(
+        "--head-importance",
+        choices=HEAD_IMPORTANCE,
+        help="gradient of a mask on the head, the sum over tokens of Michel et al.'s code, or by chance (default mask)",
+    )
+    add(
+        "--normalize-heads",
+        action="store_true",
+        default=None,
+        help="divide the importance of a layer's heads by its L2 norm before layers are compared",
+    )
+    add("--min-heads", type=int, metavar="N", help="heads that each layer keeps at least (default 1)")
+    add("--remove-heads", metavar="LIST", help='these heads instead of a share, as layer:heads, such as "0:3,5;2:1"')
+    add(
+        "--prune-ffn",
+        type=float,
+        metavar="SHARE",
+        help="share of each FFN's neurons that is removed; what is kept is rounded to a multiple of 16, with --ghosts to "
+        "whole folds",
+    )
+    add(
+        "--ghosts",
+        nargs="?",
+        type=_ghosts,
+        const=AS_REMOVED,
+        metavar="N",
+        help="cheap features beside heads and FFN, N in each layer, or as many as were removed: makes a ghostbert",
+    )
+    add("--ghost-on", choices=GHOST_FORMS, help="what ghosts are made of (default heads)")
+    add("--ghost-kernel", type=int, metavar="N", help="tokens that a ghost reads, an odd number (default 3)")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--model", metavar="NAME", help="bert, or ghostbert to drop layers of one (default: what the checkpoint says)")
+    add("--checkpoint", required=True, metavar="DIR", help="a Hugging Face folder or hub id, or one that `train` wrote")
+    add("--data", type=Path, metavar="FILE", help="rows to choose by: labelled for --prune-heads and --prune-ffn")
+    add(
+        "--rows",
+        type=int,
+        default=DEFAULT_ROWS,
+        metavar="N",
+        help=f"rows of --data that are used, drawn with --seed (default {DEFAULT_ROWS})",
+    )
+    add_data(parser)
+    add_compression(parser.add_argument_group("what to remove and to add"))
+    add("--seed", type=int, default=0, metavar="N", help="of the rows, random heads and ghosts (default 0)")
+    add("--output", required=True, type=Path, metavar="DIR", help="checkpoint folder to write")
+    add("--force", action="store_true", help="overwrite the output folder")
+    add("--json", action="store_true", help="print the record as JSON, nothing else")
+
+
+def add_data(parser: Any) -> None:
+    """How rows are read."""
+    add = parser.add_argument
+    add("--task", choices=TASKS, help="(default: what the head says)")
+    add("--text-column", metavar="NAME", help="default: text, sentence or utterance")
+    add("--text-pair-column", metavar="NAME", help="the second text of a row")
+    add("--label-column", metavar="NAME", help="default: label, intent, class or category")
+    add("--max-seq-len", type=int, metavar="N", help="tokens of a text that are read (default 128, questions 384)")
+
+
+def from_args(args: argparse.Namespace) -> Compression:
+    """The settings that the flags of `add_compression` say; an InputError names the flag."""
+    given = {name: getattr(args, name) for name in _FIELDS if getattr(args, name) is not None}
+    if "ghosts" not in given:
+        for name in ("ghost_on", "ghost_kernel"):
+            if name in given:
+                flag = "--" + name.replace("_", "-")
+                raise InputError(f"{flag} needs --ghosts. Received: {flag} {given[name]} alone.")
+    if not args.prune_heads:
+        for name in ("head_scope", "head_importance", "normalize_heads"):
+            if name in given:
+                flag = "--" + name.replace("_", "-")
+                raise InputError(f"{flag} needs --prune-heads. Received: {flag} alone.")
+    return Compression(
+        **given,
+        drop_layers=None if args.drop_layers is None else parse_layers(args.drop_layers),
+        remove_heads=() if args.remove_heads is None else parse_heads(args.remove_heads),
+        seed=args.seed or 0,
+    )
+
+
+def is_given(args: argparse.Namespace) -> bool:
+    """Whether any flag of `add_compression` was given."""
+    return any(getattr(args, name, None) is not None for name in FLAGS)
+
+
+def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """Compresses as the flags say; the summary goes to `stdout`, notes to `stderr`."""
+    from models_tf.training.output import TrainingOutput
+    from models_tf.training.token_learner import OUTPUT_FILES
+
+    settings = from_args(args)
+    if args.rows < 1:
+        raise InputError(f"--rows must be at least 1. Received: {args.rows}.")
+    output = TrainingOutput(args.output, force=args.force, resume=False, files=OUTPUT_FILES)
+    output.check()
+    if Path(args.checkpoint).is_dir() and args.output.resolve() == Path(args.checkpoint).resolve():
+        raise InputError(f"--output must not be the checkpoint itself. Received: {args.output} for both.")
+    with output.ends_in_one_line(stderr):
+        record = _compress(args, settings, output, stderr)
+    stdout.write(json.dumps(record) + "\n" if args.json else summary(record, args))
+    return 0
+
+
+def _compress(args: argparse.Namespace, settings: Compression, output: Any, stderr: TextIO) -> dict[str, Any]:
+    from models_tf.compress import apply
+    from models_tf.compress.source import load_bert
+    from models_tf.huggingface import checkpoint
+    from models_tf.tasks.rows import Columns
+    from models_tf.training.token_learner import TRAINING_FILE
+
+    start = load_bert(args.checkpoint, args.model)
+    apply.check(start, settings)
+    rows = None
+    if settings.needs_rows:
+        from models_tf.compress.rows import draw, read
+
+        if args.data is None:
+            what = "--prune-heads and --prune-ffn choose by gradients" if settings.needs_gradients else "contribution"
+            labels = " with labels" if settings.needs_gradients else ""
+            raise InputError(f"--data FILE{labels} is needed: {what}. Received: no --data.")
+        columns = Columns(text=args.text_column, pair=args.text_pair_column, label=args.label_column)
+        rows = read(
+            start,
+            args.data,
+            task=args.task,
+            columns=columns,
+            max_seq_len=args.max_seq_len,
+            labelled=settings.needs_gradients,
+        )
+        if not args.json:
+            stderr.writelines(note + "\n" for note in rows.notes)
+        rows = draw(rows, args.rows, settings.seed)
+    made = apply.compress(start, settings, rows)
+    record = {
+        "command": shlex.join(["export-mobile", *sys.argv[1:]]),
+        "checkpoint": Path(args.checkpoint).name,
+        "model": made.checkpoint.model_name,
+        "data": args.data.name if rows is not None else None,
+        **made.record,
+    }
+
+    def write(folder: Path) -> None:
+        content = (json.dumps(record, indent=1) + "\n").encode()
+        checkpoint.save(folder, made.checkpoint, beside={RECORD_FILE: content})
+        (folder / TRAINING_FILE).unlink(missing_ok=True)  # --force: that of an earlier training
+
+    output.save_checkpoint(write)
+    return {**record, "output": str(args.output)}
+
+
+def summary(record: dict[str, Any], args: argparse.Namespace) -> str:
+    """What was kept, in a few lines, and what to do next."""
+    before, after = record["parameters"]["before"], record["parameters"]["after"]
+    kept, dropped = record["layers"]["kept"], record["layers"]["dropped"]
+    heads = " ".join(str(len(numbers)) for numbers in record["heads"]["kept"])
+    neurons = " ".join(str(len(numbers)) for numbers in record["neurons"]["kept"])
+    lines = [
+        f"parameters: {before:,} -> {after:,} ({100 * after / before:.1f} %)",
+        f"layers kept: {len(kept)} of {len(kept) + len(dropped)} ({' '.join(map(str, kept))})",
+        f"heads kept in each: {heads}",
+        f"FFN neurons kept in each: {neurons}",
+    ]
+    ghosts = record["ghosts"]
+    if ghosts["heads"] or ghosts["folds"]:
+        lines.append(
+            f"ghosts in each, on {ghosts['on']}: {' '.join(map(str, ghosts['heads']))} beside the heads, "
+            f"{' '.join(map(str, ghosts['folds']))} beside the FFN"
+        )
+    if record["rows"]:
+        lines.append(f"chosen on {record['rows']} rows of {record['data']}")
+    following = ["export-mobile", "train", "--model", record["model"], "--checkpoint", record["output"]]
+    following += ["--teacher", str(args.checkpoint), "--train", "FILE", "--dev", "FILE", "--output", "DIR"]
+    lines += [f"checkpoint: {record['output']}", f"to recover accuracy: {shlex.join(following)}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _ghosts(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 65_536:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1, or nothing. Received: {text!r}")
+    return int(text)

@@ -1,0 +1,105 @@
+"""How much a loss depends on each head and each neuron of the FFN, from gradients on labelled rows.
+
+- `mask`: |dL/dm| of a mask m = 1 on a head, L the mean loss of a batch, added up over batches (DynaBERT's code; Michel et
+  al.'s definition is the same with one row a batch).
+- `token`: |head . dL/dhead| of each token, added up over tokens, as Michel et al.'s code has it: divided by the number of
+  tokens, and by that of rows in the last layer of a classifier, where only the first token has a gradient. What has
+  different signs at two tokens, or two rows of a batch, cancels in `mask` and not here: the two order heads differently,
+  and agree (up to those divisors) only where a batch is one token.
+- Neurons (DynaBERT): |sum of W1 * dW1 over its column + b1 * db1| + |sum of W2 * dW2 over its row|, over batches.
+
+Only the order within a layer, or of all layers, is used: see `heads.py` and `neurons.py`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import tensorflow as tf
+
+from models_tf.encoder import forward
+from models_tf.encoder.network import Network
+
+METHODS = MASK, TOKEN = ("mask", "token")
+# (outputs by name, batch) -> the loss that is differentiated
+Loss = Callable[[dict[str, tf.Tensor], Mapping[str, tf.Tensor]], tf.Tensor]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Importance:
+    """`heads[layer]` [heads], `neurons[layer]` [neurons] of that layer; `rows` that they were computed on."""
+
+    heads: tuple[np.ndarray, ...]
+    neurons: tuple[np.ndarray, ...]
+    method: str
+    rows: int
+
+
+def measure(
+    network: Network, batches: Iterable[Mapping[str, tf.Tensor]], loss: Loss, *, method: str = MASK
+) -> Importance:
+    """`batches` hold int32 ids, mask and segments [batch, time], and whatever `loss` reads."""
+    if method not in METHODS:
+        raise ValueError(f"`method` must be one of {', '.join(METHODS)}. Received: {method!r}.")
+    config, size = network.config, network.config.head_size
+    if config.ghost_heads or config.ghost_folds or config.use_bottleneck:
+        raise ValueError("Importance is of layers without bottlenecks and ghosts. Received: layers with some.")
+    layers = range(config.num_layers)
+    table = {name: tf.Variable(value, trainable=False) for name, value in network.tensors.items()}
+    parts = ("intermediate.kernel", "intermediate.bias", "output.kernel")
+    names = [f"layers.{layer}.ffn.0.{part}" for layer in layers for part in parts]
+
+    @tf.function(reduce_retracing=True, autograph=False)
+    def gradients(batch: dict[str, tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        # A zero is added to what each head gives: its gradient is that of the head.
+        real = tf.cast(batch["mask"], tf.float32)
+        shape = (tf.size(batch["ids"]),)
+        probes = {layer: tf.zeros((*shape, config.heads_of(layer) * size)) for layer in layers}
+        with tf.GradientTape() as tape:
+            tape.watch([*probes.values(), *(table[name] for name in names)])
+            contexts: dict[int, tf.Tensor] = {}
+
+            def probe(name: str, context: tf.Tensor) -> tf.Tensor:
+                layer = int(name.split(".")[1])
+                contexts[layer] = context
+                return context + probes[layer]
+
+            found = forward.run(
+                config, network.head, table,
+                ids=batch["ids"], mask=batch["mask"], segments=batch["segments"], form=network.form, alter_context=probe,
+            )  # fmt: skip
+            value = loss(found.outputs, batch)
+        wanted = [*probes.values(), *(table[name] for name in names)]
+        got = tape.gradient(value, wanted)
+        heads = []
+        for layer in layers:
+            product = tf.reshape(got[layer] * contexts[layer], (-1, config.heads_of(layer), size))
+            product = tf.reduce_sum(product, -1) * tf.reshape(real, (-1, 1))
+            heads.append(tf.reduce_sum(tf.abs(product), 0) if method == TOKEN else tf.abs(tf.reduce_sum(product, 0)))
+        neurons = []
+        slopes = dict(zip(names, got[len(probes) :], strict=True))
+        for layer in layers:
+            kernel, bias, output = (f"layers.{layer}.ffn.0.{part}" for part in parts)
+            into = tf.reduce_sum(table[kernel] * slopes[kernel], 0) + table[bias] * slopes[bias]
+            neurons.append(tf.abs(into) + tf.abs(tf.reduce_sum(table[output] * slopes[output], 1)))
+        return heads, neurons
+
+    heads = [np.zeros(config.heads_of(layer)) for layer in layers]
+    neurons = [np.zeros(config.ffn_of(layer)) for layer in layers]
+    rows = tokens = 0
+    for batch in batches:
+        one, two = gradients(dict(batch))
+        for layer in layers:
+            heads[layer] += one[layer].numpy()
+            neurons[layer] += two[layer].numpy()
+        rows += int(batch["ids"].shape[0])
+        tokens += int(np.sum(batch["mask"]))
+    if not rows:
+        raise ValueError("Importance needs at least one row. Received: none.")
+    if method == TOKEN:
+        last = config.num_layers - 1
+        heads = [
+            scores / (rows if layer == last and network.head.reads_pooled else tokens)
+            for layer, scores in enumerate(heads)
+        ]
+    return Importance(heads=tuple(heads), neurons=tuple(neurons), method=method, rows=rows)

@@ -1,0 +1,118 @@
+"""Rows of a data file for what is measured before compression: importance (with labels) and contribution (texts)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from models_tf.compress.importance import Loss
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
+from models_tf.errors import InputError
+from models_tf.huggingface.checkpoint import EncoderCheckpoint
+from models_tf.spec import IDS, MASK, SEGMENTS
+from models_tf.tasks import CLASSIFICATION as CLASSES
+from models_tf.tasks import QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION, read_rows
+from models_tf.tasks.rows import Columns, TaskRows
+from models_tf.tokenization import Tokenizer
+from models_tf.training.token_batches import lengths_of
+from models_tf.training.token_losses import task_loss
+
+# Gradients of a batch are added up before the absolute value is taken: DynaBERT's batches have 32 rows.
+BATCH_SIZE = 32
+MULTI_LABEL = "multi_label_classification"
+DEFAULT_SEQ_LEN, QUESTION_SEQ_LEN = 128, 384
+_TARGET = "target:"
+_TASK_OF_HEAD = {CLASSIFICATION: CLASSES, TOKENS: TOKEN_CLASSIFICATION, QUESTIONS: QUESTION_ANSWERING}
+
+
+def task_of(checkpoint: EncoderCheckpoint, given: str | None = None) -> str:
+    """What the head is for, which is what may be asked for; a base model has no task and so no loss."""
+    kind = checkpoint.head.kind
+    if kind == BASE:
+        raise InputError(
+            "Importance and accuracy need a model with a head, fine-tuned on a task. Received: a base model; train it "
+            "first with `export-mobile train`."
+        )
+    if checkpoint.problem_type == MULTI_LABEL:
+        raise InputError("Several labels a row are not measured for token models. Received: such a checkpoint.")
+    own = REGRESSION if kind == CLASSIFICATION and checkpoint.head.num_labels == 1 else _TASK_OF_HEAD[kind]
+    if given not in (None, own):
+        raise InputError(f"--task must be {own}, which the checkpoint's head is for. Received: {given}.")
+    return own
+
+
+def read(
+    checkpoint: EncoderCheckpoint,
+    path: Path,
+    *,
+    task: str | None = None,
+    columns: Columns | None = None,
+    max_seq_len: int | None = None,
+    labelled: bool = True,
+    flag: str = "--data",
+) -> TaskRows:
+    """All rows of the file as the checkpoint reads them; without `labelled`, texts only, of which any model has some."""
+    if not path.is_file() and not (path.is_dir() and checkpoint.head.kind in (TOKENS, QUESTIONS)):
+        raise InputError(
+            f"{flag} must be a file. Received: {path} ({'a folder' if path.is_dir() else 'no such file'})."
+        )
+    if labelled or checkpoint.head.kind != BASE:
+        task = task_of(checkpoint, task)
+    else:
+        task = CLASSES
+    tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint of {checkpoint.model_name}")
+    tokenizer.check_embedding(checkpoint.config.vocab_size)
+    found = read_rows(
+        task,
+        path,
+        tokenizer=tokenizer,
+        labels=checkpoint.labels,
+        max_len=_length(checkpoint, task, max_seq_len),
+        columns=columns,
+        labelled=labelled,
+    )
+    if labelled and not found.labelled:
+        raise InputError(f"{flag} must have labels, to learn what matters. Received: {path} without.")
+    return found
+
+
+def draw(rows: TaskRows, count: int, seed: int) -> TaskRows:
+    """`count` rows drawn at random, in the file's order: files are often sorted by label."""
+    if len(rows) <= count:
+        return rows
+    return rows.take(np.sort(np.random.default_rng(seed).choice(len(rows), count, replace=False)))
+
+
+def batches(rows: TaskRows, size: int = BATCH_SIZE) -> Iterator[dict[str, tf.Tensor]]:
+    """In the order of the rows, cut to the longest of each batch, with the targets."""
+    lengths = lengths_of(rows.inputs)
+    for start in range(0, len(rows), size):
+        end = min(start + size, len(rows))
+        longest = int(lengths[start:end].max())
+        found = {name: tf.constant(rows.inputs[name][start:end, :longest]) for name in (IDS, MASK, SEGMENTS)}
+        for name, values in (rows.targets or {}).items():
+            # Targets with a place for each token (tags) are cut with them.
+            places = rows.task == TOKEN_CLASSIFICATION
+            found[_TARGET + name] = tf.constant(values[start:end, :longest] if places else values[start:end])
+        yield found
+
+
+def loss_of(task: str) -> Loss:
+    """The task's loss on a batch of `batches`."""
+
+    def loss(outputs: dict[str, tf.Tensor], batch: Any) -> tf.Tensor:
+        targets = {name.removeprefix(_TARGET): value for name, value in batch.items() if name.startswith(_TARGET)}
+        return task_loss(task, outputs, targets, 0.0)[0]
+
+    return loss
+
+
+def _length(checkpoint: EncoderCheckpoint, task: str, given: int | None) -> int:
+    positions = checkpoint.config.max_positions
+    if given is None:
+        return min(QUESTION_SEQ_LEN if task == QUESTION_ANSWERING else DEFAULT_SEQ_LEN, positions)
+    if not 4 <= given <= positions:
+        raise InputError(f"--max-seq-len must be 4 to {positions}, the model's positions. Received: {given}.")
+    return given

@@ -1,0 +1,111 @@
+"""`Compression`: what is to be removed from a BERT and what is to be added. Reads texts of flags; imports nothing heavy."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from models_tf.compress.layer_choice import LayerChoice, parse_layers
+from models_tf.errors import InputError
+
+# `mask` and `token` are explained in `importance.py`, `layer` and `global` in `heads.py`, the ghosts in `ghostbert`.
+HEAD_IMPORTANCE = MASK, TOKEN, RANDOM = ("mask", "token", "random")
+HEAD_SCOPES = ("layer", "global")
+GHOST_FORMS = ("heads", "outputs")
+# As many ghosts as heads and folds are gone.
+AS_REMOVED = 0
+# Rows that importance and contribution are measured on.
+DEFAULT_ROWS = 2048
+_REMOVED = re.compile(r"\s*(\d{1,5})\s*:\s*(\d{1,5}(?:\s*,\s*\d{1,5})*)\s*", flags=re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compression:
+    """In this order: layers, then heads and neurons, then ghosts.
+
+    `prune_heads` and `prune_ffn` are shares that are removed. `remove_heads` lists (layer, heads) by their numbers in the
+    model as given. `ghosts` of each layer: None for none, AS_REMOVED, or a number. `drop_layers` may be given as a text.
+    """
+
+    drop_layers: LayerChoice | str | None = None
+    prune_heads: float = 0.0
+    head_scope: str = HEAD_SCOPES[0]
+    head_importance: str = MASK
+    normalize_heads: bool = False
+    min_heads: int = 1
+    remove_heads: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    prune_ffn: float = 0.0
+    ghosts: int | None = None
+    ghost_on: str = GHOST_FORMS[0]
+    ghost_kernel: int = 3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.drop_layers, str):
+            object.__setattr__(self, "drop_layers", parse_layers(self.drop_layers))
+        for name in ("prune_heads", "prune_ffn"):
+            share = getattr(self, name)
+            if isinstance(share, bool) or not isinstance(share, int | float) or not 0.0 <= share < 1.0:
+                raise InputError(
+                    f"{_flag(name)} is the share that is removed, from 0 to below 1 (the part that is kept must be in "
+                    f"(0, 1]). Received: {share}."
+                )
+        for name, choices in (
+            ("head_scope", HEAD_SCOPES),
+            ("head_importance", HEAD_IMPORTANCE),
+            ("ghost_on", GHOST_FORMS),
+        ):
+            if getattr(self, name) not in choices:
+                raise InputError(f"{_flag(name)} must be one of {', '.join(choices)}. Received: {getattr(self, name)}.")
+        for name, low in (("min_heads", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value < 1 << 31:
+                raise InputError(f"{_flag(name)} must be a whole number from {low}. Received: {value}.")
+        if self.ghosts is not None and (not isinstance(self.ghosts, int) or self.ghosts < 0):
+            raise InputError(f"--ghosts must be a whole number from 1, or nothing. Received: {self.ghosts}.")
+        if self.prune_heads and self.remove_heads:
+            raise InputError("Give --prune-heads or --remove-heads, not both. Received: both.")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked for."""
+        some = (self.drop_layers, self.prune_heads, self.remove_heads, self.prune_ffn)
+        return not any(some) and self.ghosts is None
+
+    @property
+    def changes_width(self) -> bool:
+        return bool(self.prune_heads or self.remove_heads or self.prune_ffn)
+
+    @property
+    def needs_gradients(self) -> bool:
+        """Whether rows with labels are needed."""
+        return bool(self.prune_ffn or (self.prune_heads and self.head_importance != RANDOM))
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether rows are needed at all: with labels for gradients, without for the layers' contribution."""
+        return self.needs_gradients or (isinstance(self.drop_layers, LayerChoice) and self.drop_layers.needs_data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values["drop_layers"] = None if self.drop_layers is None else str(self.drop_layers)
+        values["remove_heads"] = {str(layer): list(heads) for layer, heads in self.remove_heads}
+        values["ghosts"] = "as removed" if self.ghosts == AS_REMOVED else self.ghosts
+        return values
+
+
+def parse_heads(text: str) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """The text of `--remove-heads`: `0:3,5;2:1` are heads 3 and 5 of layer 0 and head 1 of layer 2."""
+    found: dict[int, tuple[int, ...]] = {}
+    for part in text.split(";"):
+        match = _REMOVED.fullmatch(part)
+        if not match or int(match[1]) in found:
+            raise InputError(
+                f'--remove-heads must be layers with their heads, such as "0:3,5;2:1", each layer once. Received: {text!r}.'
+            )
+        found[int(match[1])] = tuple(dict.fromkeys(int(head) for head in match[2].split(",")))
+    return tuple(sorted(found.items()))
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")

@@ -1,0 +1,66 @@
+"""Heads and FFN neurons of single layers: put into another order, or kept in part.
+
+To put them into another order changes nothing but the order in which products are added. To keep some is to mask the
+others: what a removed head or neuron would have added is gone, biases in front of it included. Ghosts are made of what
+is kept, so they come last (`ghosts.py`): a network that has some is refused.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from models_tf.encoder.config import EncoderConfig
+from models_tf.encoder.network import Network
+
+
+def keep_heads(network: Network, kept: Sequence[Sequence[int]]) -> Network:
+    """`kept[layer]`: numbers of the heads that stay, in their new order. All of them, permuted, is a reordering."""
+    config = network.config
+    _check(network, kept, [config.heads_of(layer) for layer in range(config.num_layers)], "heads")
+    size = config.head_size
+    columns = [np.concatenate([np.arange(head * size, (head + 1) * size) for head in heads]) for heads in kept]
+    tensors = dict(network.tensors)
+    for layer, picked in enumerate(columns):
+        for part in ("query", "key", "value"):
+            _take(tensors, f"layers.{layer}.{part}", picked, axis=1)
+        _take(tensors, f"layers.{layer}.attention_output", picked, axis=0)
+    counts = tuple(len(heads) for heads in kept)
+    return _with(network, tensors, kept_heads=() if set(counts) == {config.num_heads} else counts)
+
+
+def keep_neurons(network: Network, kept: Sequence[Sequence[int]]) -> Network:
+    """`kept[layer]`: numbers of the FFN's neurons that stay, in their new order."""
+    config = network.config
+    _check(network, kept, [config.ffn_of(layer) for layer in range(config.num_layers)], "neurons")
+    tensors = dict(network.tensors)
+    for layer, picked in enumerate(kept):
+        _take(tensors, f"layers.{layer}.ffn.0.intermediate", np.asarray(picked), axis=1)
+        _take(tensors, f"layers.{layer}.ffn.0.output", np.asarray(picked), axis=0)
+    counts = tuple(len(neurons) for neurons in kept)
+    return _with(network, tensors, kept_ffn=() if set(counts) == {config.intermediate_size} else counts)
+
+
+def _take(tensors: dict[str, np.ndarray], dense: str, picked: np.ndarray, *, axis: int) -> None:
+    tensors[f"{dense}.kernel"] = np.ascontiguousarray(np.take(tensors[f"{dense}.kernel"], picked, axis))
+    if axis == 1:
+        tensors[f"{dense}.bias"] = tensors[f"{dense}.bias"][picked]
+
+
+def _check(network: Network, kept: Sequence[Sequence[int]], counts: Sequence[int], what: str) -> None:
+    config = network.config
+    if config.use_bottleneck or config.num_ffn > 1 or config.ghost_heads or config.ghost_folds:
+        raise ValueError(f"To keep {what} needs layers without bottlenecks and ghosts. Received: layers with some.")
+    if len(kept) != len(counts):
+        raise ValueError(f"`kept` must have a list for each of {len(counts)} layers. Received: {len(kept)}.")
+    for layer, (numbers, count) in enumerate(zip(kept, counts, strict=True)):
+        if not len(numbers) or len(set(numbers)) != len(numbers) or not 0 <= min(numbers) <= max(numbers) < count:
+            raise ValueError(
+                f"The {what} kept in layer {layer} must be some of 0 to {count - 1}, each once. "
+                f"Received: {list(numbers)[:20]}."
+            )
+
+
+def _with(network: Network, tensors: dict[str, np.ndarray], **changes: tuple[int, ...]) -> Network:
+    config = EncoderConfig(**{**network.config.to_dict(), **changes})
+    return dataclasses.replace(network, config=config, tensors=tensors)

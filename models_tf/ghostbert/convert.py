@@ -1,0 +1,31 @@
+"""The tensors of GhostBERT in a file: BERT's names, and those of the ghosts, which no other program has."""
+
+from models_tf.bert import convert as bert
+from models_tf.encoder.config import EncoderConfig
+from models_tf.ghostbert.config import MODEL_TYPE, PRESETS, from_document, to_document
+from models_tf.huggingface.family import Family
+from models_tf.huggingface.port import PortLine
+
+GHOSTS = {"ghost_heads": "attention.ghosts", "ghost_folds": "ghosts"}
+
+
+def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
+    found = bert.lines(config, prefix)
+    for layer in range(config.num_layers):
+        for ours, theirs in GHOSTS.items():
+            for part in ("kernel", "gain"):
+                name = f"{prefix}encoder.layer.{layer}.{theirs}.{part}"
+                found.append(PortLine(ours=f"layers.{layer}.{ours}.{part}", theirs=name))
+    return found
+
+
+FAMILY = Family(
+    name=MODEL_TYPE,
+    prefix=bert.PREFIX,
+    architectures={name.replace("Bert", "GhostBert"): head for name, head in bert.ARCHITECTURES.items()},
+    presets=PRESETS,
+    from_document=from_document,
+    to_document=to_document,
+    lines=lines,
+    unread=bert.unread,
+)

@@ -1,0 +1,90 @@
+"""A fine-tuned token model, such as a BERT, as the teacher of a model that takes texts: its logits on all rows, once.
+
+It reads the clean texts with its own tokenizer, as far as its positions go; its labels are matched by name, or by number
+where the file has numbers. Leaves out hidden states and attention maps: a projection model has neither.
+"""
+
+import io
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from models_tf.encoder.heads import CLASSIFICATION
+from models_tf.encoder.model import Encoder
+from models_tf.errors import InputError
+from models_tf.huggingface import checkpoint
+from models_tf.huggingface.folder import CONFIG_FILE, read_document
+from models_tf.spec import LOGITS
+from models_tf.tasks.rows import clean, number_labels, shorten
+from models_tf.tokenization import VOCAB, Tokenizer
+from models_tf.training.batches import Examples
+from models_tf.training.output import TrainingOutput
+from models_tf.training.progress import Progress
+from models_tf.training.token_batches import Predictor
+from models_tf.training.token_teacher import read_cache
+
+CACHE_NAME = "logits_{number}"
+_MULTI_LABEL = "multi_label_classification"
+# Rows tokenized together: a file of any size is taught in little memory.
+_ROWS = 8192
+
+
+def is_token_model(folder: Path) -> bool:
+    """Whether a folder is of Hugging Face's form; what is wrong with another one is for its own reader to say."""
+    return (folder / CONFIG_FILE).is_file() and "model_type" in read_document(folder)
+
+
+class TextTeacher:
+    """Loaded and checked; `logits` runs it."""
+
+    def __init__(self, folder: Path, labels: Sequence[str], *, multi_label: bool) -> None:
+        loaded = checkpoint.load(folder)
+        if loaded.head.kind != CLASSIFICATION or len(loaded.labels) < 2:
+            raise InputError(f"--teacher must be a model for classification. Received: {folder}, {loaded.head.kind}.")
+        if (loaded.problem_type == _MULTI_LABEL) != multi_label:
+            wanted = "several labels" if multi_label else "one label"
+            raise InputError(f"--teacher must give {wanted} a row, as the student. Received: {folder}, which does not.")
+        if not loaded.tokenizer_files:
+            raise InputError(f"--teacher must have its {VOCAB}. Received: {folder} without.")
+        self.loaded, self.order = loaded, _order(loaded.labels, labels, folder)
+        self.tokenizer = Tokenizer.from_files(loaded.tokenizer_files, str(folder))
+        self.tokenizer.check_embedding(loaded.config.vocab_size)
+
+    def logits(
+        self, examples: Examples, number: int, *, output: TrainingOutput, progress: Progress, resume: bool
+    ) -> np.ndarray:
+        """Float32 [rows of --train, labels of the student]; teacher `number` of a resumed training has them in a file."""
+        name, total = CACHE_NAME.format(number=number), examples.train_rows
+        path = output.folder / f"teacher_{name}.npy"
+        if resume and path.is_file():
+            return read_cache(output, name, total)
+        predict = Predictor(Encoder(self.loaded.config, self.loaded.head, self.loaded.tensors))
+        found = np.empty((total, len(self.order)), np.float32)
+        rows, done = examples.train.rows(), 0
+        while texts := [clean(row.text) for row in itertools.islice(rows, _ROWS)]:
+            inputs = self.tokenizer.encode(texts, max_len=self.loaded.config.max_positions, pad=False)
+            found[done : done + len(texts)] = predict(inputs)[LOGITS][:, self.order]
+            done += len(texts)
+            progress.stage("teacher", done, total)
+        if not np.isfinite(found).all():
+            raise InputError("--teacher must answer with finite numbers. Received: NaN or infinity.")
+        stream = io.BytesIO()
+        np.save(stream, found, allow_pickle=False)
+        output.save_cache({path.name: stream.getvalue()})
+        return found
+
+
+def _order(known: Sequence[str], labels: Sequence[str], folder: Path) -> list[int]:
+    """The teacher's number of each of the student's labels; all of both must be matched."""
+    try:
+        order, _ = number_labels([(label, 0) for label in labels], known, "")
+    except InputError:
+        order = []
+    if sorted(order) != list(range(len(known))):
+        raise InputError(
+            f"--teacher must know the labels of the training file, {shorten(labels)}. "
+            f"Received: {folder} with {shorten(known)}."
+        )
+    return order

@@ -1,0 +1,244 @@
+"""Files of GhostBERT, both forms: numbers against float, structure, the schemes' audit, padding, every runtime."""
+
+import functools
+import subprocess
+import sys
+from collections import Counter
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import tiny_encoders
+from exporters.audit_onnx import audit_onnx
+from exporters.audit_tflite import audit_tflite
+from exporters.mask import choose_mask
+from exporters.to_onnx import to_onnx
+from exporters.to_tflite import to_tflite, trace
+from models_tf.encoder.config import GHOST_FORMS, EncoderConfig
+from models_tf.encoder.graph import NetworkGraph
+from models_tf.encoder.network import Network
+from models_tf.encoder.rewrites.apply import apply
+from quantize.calibration import CalibrationRanges, calibrate
+from quantize.flatbuffer import is_constant, op_name, read_model, schema
+from quantize.onnx_calibration import calibrate_onnx
+from quantize.onnx_static import quantize_static_onnx
+from quantize.onnx_weights import to_float16_onnx, to_int8_dynamic_onnx
+from quantize.tflite_static import quantize_static
+from quantize.tflite_weights import to_float16, to_float32, to_int8_dynamic
+
+VALUES = tiny_encoders.inputs(40, seed=9)
+CONFIG = EncoderConfig(
+    vocab_size=tiny_encoders.VOCABULARY,
+    hidden_size=32,
+    num_layers=2,
+    num_heads=4,
+    intermediate_size=64,
+    embedding_size=32,
+    bottleneck_size=32,
+    max_positions=24,
+    kept_heads=(2, 3),
+    kept_ffn=(32, 48),
+    ghost_heads=(2, 1),
+    ghost_folds=(2, 1),
+)
+MODULES = 4  # attention and FFN of two layers
+# As in test_quantize_encoder_tflite.py; in the form `outputs` sums of all heads and folds are rounded once more before
+# ghosts are made of them, and their sum with the ghosts after it: a third more.
+SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.16}
+CORRELATION = {"float32": 0.99999, "fp16": 0.9999, "int8-dynamic": 0.995, "int8": 0.99}
+
+
+@functools.cache
+def graph(form: str, head: str = "classification") -> NetworkGraph:
+    config = EncoderConfig(**{**CONFIG.to_dict(), "ghost_on": form})
+    tensors = tiny_encoders.random_tensors(config, tiny_encoders.HEADS[head])
+    generator = np.random.default_rng(5)
+    for name, value in tensors.items():
+        if ".ghost_" in name:
+            deviation = 1.0 if name.endswith(".kernel") else 0.5
+            tensors[name] = generator.normal(0, deviation, value.shape).astype(np.float32)
+    rows = tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS)
+    network, _ = apply(
+        Network(config=config, head=tiny_encoders.HEADS[head], tensors=tensors),
+        fold="full",
+        max_seq_len=tiny_encoders.LENGTH,
+        one_segment=False,
+        rows=rows,
+    )
+    return NetworkGraph(network, tiny_encoders.LENGTH, choose_mask(network, rows, batch=16))
+
+
+@functools.cache
+def traced(form: str, head: str = "classification") -> Any:
+    made = graph(form, head)
+    return trace(made, {spec.name: ((1, *spec.shape), spec.dtype) for spec in made.inputs})
+
+
+@functools.cache
+def converted(form: str, head: str = "classification") -> bytes:
+    return to_tflite(traced(form, head))
+
+
+@functools.cache
+def tflite(recipe: str, form: str, head: str = "classification") -> bytes:
+    content = converted(form, head)
+    if recipe == "int8":
+        rows = tiny_encoders.rows(tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS))
+        return quantize_static(content, calibrate(content, rows))
+    return {"float32": to_float32, "fp16": to_float16, "int8-dynamic": to_int8_dynamic}[recipe](content)
+
+
+@functools.cache
+def onnx_ranges(form: str, head: str = "classification") -> CalibrationRanges:
+    rows = tiny_encoders.rows(tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS))
+    return calibrate_onnx(onnx_model("float32", form, head), rows)
+
+
+@functools.cache
+def onnx_model(recipe: str, form: str, head: str = "classification") -> onnx.ModelProto:
+    if recipe == "float32":
+        return to_onnx(traced(form, head))
+    model = onnx_model("float32", form, head)
+    if recipe == "int8":
+        return quantize_static_onnx(model, onnx_ranges(form, head))
+    return {"fp16": to_float16_onnx, "int8-dynamic": to_int8_dynamic_onnx}[recipe](model)
+
+
+def follows(found: dict[str, np.ndarray], form: str, recipe: str) -> None:
+    expected = graph(form).predict(VALUES)["logits"]
+    assert np.abs(found["logits"] - expected).max() <= SHARE[recipe] * np.ptp(expected)
+    assert np.corrcoef(found["logits"].ravel(), expected.ravel())[0, 1] > CORRELATION[recipe]
+
+
+@pytest.mark.parametrize("recipe", SHARE)
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_a_tflite_file_follows_the_float_network_and_is_what_the_recipe_says(form: str, recipe: str) -> None:
+    content = tflite(recipe, form)
+    follows(tiny_encoders.run_tflite(content, VALUES), form, recipe)
+    found = audit_tflite(content)
+    assert found.findings[recipe] == ()
+    assert found.min_runtime == ("TensorFlow Lite 2.14" if recipe == "int8" else "TensorFlow Lite 2.9")
+
+
+@pytest.mark.parametrize("recipe", SHARE)
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_an_onnx_file_follows_the_float_network_and_is_what_the_recipe_says(form: str, recipe: str) -> None:
+    model = onnx_model(recipe, form)
+    follows(tiny_encoders.run_onnx(model, VALUES), form, recipe)
+    assert audit_onnx(model.SerializeToString()).findings[recipe] == ()
+
+
+RUNTIME_JOB = """
+import sys, numpy as np
+from tflite_runtime.interpreter import Interpreter
+runner = Interpreter(model_path=sys.argv[1], num_threads=1).get_signature_runner()
+scale, zero = runner.get_output_details()["logits"]["quantization"]
+values = np.load(sys.argv[2])
+rows = [runner(**{name: values[name][i : i + 1] for name in values})["logits"] for i in range(len(values["ids"]))]
+found = np.concatenate(rows)
+np.save(sys.argv[3], (found.astype("f") - zero) * scale if found.dtype == np.int8 else found)
+"""
+
+
+@pytest.mark.skipif(find_spec("tflite_runtime") is None, reason="tflite-runtime is not installed")
+@pytest.mark.parametrize("recipe", SHARE)
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_tflite_runtime_2_14_runs_the_file(form: str, recipe: str, tmp_path: Any) -> None:
+    (tmp_path / "model.tflite").write_bytes(tflite(recipe, form))
+    np.savez(tmp_path / "in.npz", **VALUES)
+    # A process of its own: after TensorFlow the runtime cannot be imported.
+    paths = [str(tmp_path / name) for name in ("model.tflite", "in.npz", "out.npy")]
+    subprocess.run([sys.executable, "-c", RUNTIME_JOB, *paths], check=True, capture_output=True)
+    follows({"logits": np.load(tmp_path / "out.npy")}, form, recipe)
+
+
+@pytest.mark.parametrize("recipe", SHARE)
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_a_tflite_file_has_one_convolution_a_ghost_module_with_its_relu_and_no_softmax_over_kernels(
+    form: str, recipe: str
+) -> None:
+    model = read_model(tflite(recipe, form))
+    subgraph = model.subgraphs[0]
+    ops = Counter(op_name(model, operator) for operator in subgraph.operators)
+    assert ops["SOFTMAX"] == CONFIG.num_layers
+    assert ops["DEPTHWISE_CONV_2D"] == MODULES
+    assert not {"EXP", "RELU", "SUM", "CONV_2D", "SPACE_TO_BATCH_ND"} & set(ops)
+    for operator in subgraph.operators:
+        if op_name(model, operator) == "DEPTHWISE_CONV_2D":
+            assert operator.builtinOptions.fusedActivationFunction == schema.ActivationFunctionType.RELU
+        if op_name(model, operator) == "SPLIT":  # its second input is what is split
+            assert not is_constant(model, subgraph.tensors[operator.inputs[1]])
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_static_int8_convolves_in_int8_with_a_scale_for_each_channel_of_each_ghost(form: str) -> None:
+    model = read_model(tflite("int8", form))
+    subgraph = model.subgraphs[0]
+    found = [o for o in subgraph.operators if op_name(model, o) == "DEPTHWISE_CONV_2D"]
+    for operator in found:
+        values, weights = (subgraph.tensors[operator.inputs[i]] for i in (0, 1))
+        assert values.type == weights.type == subgraph.tensors[operator.outputs[0]].type == schema.TensorType.INT8
+        assert len(weights.quantization.scale) == weights.shape[-1]
+        assert weights.quantization.quantizedDimension == 3
+    assert len(found) == MODULES
+
+
+@pytest.mark.parametrize("recipe", SHARE)
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_an_onnx_file_has_one_convolution_a_ghost_module_and_no_softmax_over_kernels(form: str, recipe: str) -> None:
+    model = onnx_model(recipe, form)
+    ops = Counter(node.op_type for node in model.graph.node)
+    assert ops["Softmax"] == CONFIG.num_layers
+    assert ops["Conv"] == MODULES
+    assert not {"Exp", "ConvInteger"} & set(ops)
+    constants = {item.name for item in model.graph.initializer}
+    assert not any(set(node.input) <= constants for node in model.graph.node if node.op_type == "Split")
+    # tf2onnx makes a Gemm with a computed bias of a product and a sum; static int8 has no such thing.
+    made = {name for node in model.graph.node if node.op_type != "DequantizeLinear" for name in node.output}
+    if recipe == "float32":
+        assert not any(
+            len(node.input) > 2 and node.input[2] in made for node in model.graph.node if node.op_type == "Gemm"
+        )
+
+
+# Padding.
+
+
+def other_padding(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(3)
+    padding = 1 - values["mask"]
+    ids = values["ids"] + padding * generator.integers(1, tiny_encoders.VOCABULARY, padding.shape)
+    segments = values["segments"] + padding * generator.integers(0, 2, padding.shape)
+    return {"ids": ids.astype(np.int32), "mask": values["mask"], "segments": segments.astype(np.int32)}
+
+
+# Rows of two tokens can have lower attention scores than any row that was calibrated on; then a padded token gets a 256th of
+# the attention in int8, with ghosts or without. Here it is ghosts that are looked at.
+PADDED = tiny_encoders.inputs(40, seed=9, shortest=5)
+
+
+@pytest.mark.parametrize("target", ["tflite", "onnx"])
+@pytest.mark.parametrize("recipe", ["float32", "int8"])
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_what_stands_in_padding_does_not_leak_through_ghosts(form: str, recipe: str, target: str) -> None:
+    """For the answers of every token: the last one's neighbor is padding, and a ghost reads it."""
+    head = "question-answering"
+    assert (PADDED["mask"] == 0).any()
+    clean, changed = (
+        tiny_encoders.run_tflite(tflite(recipe, form, head), values)
+        if target == "tflite"
+        else tiny_encoders.run_onnx(onnx_model(recipe, form, head), values)
+        for values in (PADDED, other_padding(PADDED))
+    )
+    tokens = PADDED["mask"] > 0
+    for name, values in clean.items():
+        low, high = onnx_ranges(form, head).ranges[name]
+        moved = np.abs(values - changed[name])[tokens].max()
+        # float32: rounding of the masked weights. int8: one step of the output's range, and the rounding of float32.
+        assert moved <= (1.001 / 255 if recipe == "int8" else 1e-5) * (high - low), name
+    # A file that answers the same for everything would pass too.
+    for name, values in graph(form, head).predict(PADDED).items():
+        assert np.corrcoef(clean[name][tokens], values[tokens])[0, 1] > 0.98

@@ -1,0 +1,267 @@
+"""Static int8 .onnx files of encoders with layer norms and outlier channels: numbers, structure, audit, real weights."""
+
+import functools
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import tiny_encoders
+from exporters import ExportRequest, export
+from exporters.audit import audit
+from exporters.to_onnx import to_onnx
+from exporters.to_tflite import trace
+from models_tf.encoder.config import EncoderConfig
+from models_tf.encoder.graph import NetworkGraph
+from models_tf.encoder.network import Network
+from models_tf.encoder.rewrites.apply import apply
+from quantize import onnx_static
+from quantize.calibration import CalibrationRanges
+from quantize.onnx_calibration import calibrate_onnx
+from quantize.onnx_regions import float_region
+from quantize.onnx_static import quantize_static_onnx
+from quantize.onnx_weights import to_int8_dynamic_onnx
+from quantize.passes.level_dense_onnx import level_dense_onnx
+from quantize.recipe import RECIPES
+from real_checkpoints import minilm_sst2
+from tiny_vocab import data_folder
+
+CONFIG = EncoderConfig(
+    vocab_size=tiny_encoders.VOCABULARY,
+    hidden_size=32,
+    num_layers=3,
+    num_heads=4,
+    intermediate_size=64,
+    embedding_size=32,
+    bottleneck_size=32,
+    max_positions=24,
+    activation="gelu",
+    norm="layer_norm",
+    pooler=True,
+)
+VALUES = tiny_encoders.inputs(40, seed=9)
+# Channels that a trained encoder has too: the FFN writes much more into them than into the others. The norm behind divides
+# all by it (for two of 32 channels by LARGE / 4), and its gammas make that good; that of attention hands on some more, and
+# small weights read it.
+OUTLIERS, LARGE, MEDIUM = [3, 17], 80.0, 8.0
+
+
+def channels(outlier: float, other: float) -> np.ndarray:
+    values = np.full(CONFIG.hidden_size, other, np.float32)
+    values[OUTLIERS] = outlier
+    return values
+
+
+@functools.cache
+def graph(head: str) -> NetworkGraph:
+    tensors = tiny_encoders.random_tensors(CONFIG, tiny_encoders.HEADS[head])
+    for layer in range(CONFIG.num_layers):
+        name = f"layers.{layer}"
+        tensors[f"{name}.ffn.0.output.bias"] += channels(LARGE, 0.0)
+        tensors[f"{name}.ffn.0.norm.gamma"] *= channels(1.0, LARGE / 4)
+        tensors[f"{name}.attention_norm.gamma"] *= channels(MEDIUM, 1.0)
+        tensors[f"{name}.ffn.0.intermediate.kernel"] /= channels(MEDIUM, 1.0)[:, None]
+    network = Network(config=CONFIG, head=tiny_encoders.HEADS[head], tensors=tensors)
+    rewritten, _ = apply(network, fold="full", max_seq_len=tiny_encoders.LENGTH, one_segment=False)
+    return NetworkGraph(rewritten, tiny_encoders.LENGTH, tiny_encoders.MASK)
+
+
+@functools.cache
+def float_onnx(head: str = "classification") -> onnx.ModelProto:
+    made = graph(head)
+    return to_onnx(trace(made, {spec.name: ((1, *spec.shape), spec.dtype) for spec in made.inputs}))
+
+
+def calibrated(model: onnx.ModelProto) -> CalibrationRanges:
+    return calibrate_onnx(model, tiny_encoders.rows(tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS)))
+
+
+@functools.cache
+def ranges(head: str = "classification") -> CalibrationRanges:
+    return calibrated(float_onnx(head))
+
+
+@functools.cache
+def int8(head: str = "classification") -> onnx.ModelProto:
+    return quantize_static_onnx(float_onnx(head), ranges(head))
+
+
+def leveled(head: str = "classification") -> tuple[onnx.ModelProto, CalibrationRanges]:
+    model = onnx.ModelProto()
+    model.CopyFrom(float_onnx(head))
+    return model, level_dense_onnx(model, ranges(head))
+
+
+def error(model: onnx.ModelProto, head: str = "classification") -> float:
+    """Root mean square over that of the float answers around their mean, the largest of all outputs."""
+    found, expected = tiny_encoders.run_onnx(model, VALUES), graph(head).predict(VALUES)
+    assert set(found) == set(expected)
+    return max(
+        float(np.std(of_tokens(found[name]) - of_tokens(values)) / np.std(of_tokens(values)))
+        for name, values in expected.items()
+    )
+
+
+def of_tokens(values: np.ndarray) -> np.ndarray:
+    """Answers for padding are nobody's: those for tokens, or those for the whole row."""
+    mask = VALUES["mask"]
+    return values[mask > 0] if values.shape[:2] == mask.shape else values
+
+
+@pytest.mark.parametrize("head", ["classification", "base"])
+def test_int8_follows_float_in_spite_of_outlier_channels(head):
+    # Rounding at some ten dense layers in a row, to 8 bits of inputs and 7 of weights, each 1/60 or so of what it rounds:
+    # 0.05; twice that is allowed.
+    assert error(int8(head), head) <= 0.1
+
+
+@pytest.mark.parametrize("head", ["classification", "question-answering"])
+def test_unequal_channels_lose_more(head, monkeypatch):
+    good = error(int8(head), head)
+    monkeypatch.setattr(onnx_static, "level_dense_onnx", lambda _, found: found)
+    assert error(quantize_static_onnx(float_onnx(head), ranges(head)), head) >= 1.2 * good
+
+
+@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+def test_leveled_dense_layers_compute_the_same_in_float(head):
+    model, found = leveled(head)
+    # Inputs: of each layer, attention has its own; behind each norm and GELU; the head's.
+    assert len(found.ranges) - len(ranges(head).ranges) >= 3 * CONFIG.num_layers
+    onnx.checker.check_model(model, full_check=True)
+    answers = tiny_encoders.run_onnx(model, VALUES)
+    for name, values in graph(head).predict(VALUES).items():
+        # The same sums with other factors: float32 rounding.
+        assert np.abs(answers[name] - values).max() <= 1e-4 * np.abs(values).max()
+
+
+def test_ranges_of_leveled_tensors_are_those_that_calibration_finds():
+    model, found = leveled()
+    measured = calibrated(model)
+    added = set(found.ranges) - set(ranges().ranges)
+    assert added
+    for name in added:
+        assert np.allclose(found.ranges[name], measured.ranges[name], rtol=1e-4, atol=1e-4), name
+
+
+def test_channels_of_a_leveled_tensor_are_alike():
+    def unevenness(found: CalibrationRanges, names: list[str]) -> float:
+        # A quantized tensor always holds zero.
+        widths = [np.maximum(high, 0) - np.minimum(low, 0) for low, high in (found.channels[name] for name in names)]
+        return max(float(width.max() / np.median(width)) for width in widths)
+
+    model, found = leveled()
+    added = [name for name in found.ranges if name not in ranges().ranges]
+    assert unevenness(ranges(), list(ranges().channels)) > 8
+    assert unevenness(calibrated(model), added) < 6
+
+
+def test_without_channels_nothing_is_leveled():
+    model = onnx.ModelProto()
+    model.CopyFrom(float_onnx())
+    level_dense_onnx(model, CalibrationRanges(ranges=ranges().ranges, row_count=1, row_peaks=ranges().row_peaks))
+    assert len(model.graph.node) == len(float_onnx().graph.node)
+
+
+@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+def test_an_encoder_without_layer_norms_is_left_as_it_is(head):
+    model = onnx.ModelProto()
+    model.CopyFrom(tiny_encoders.float_onnx(head))
+    found = tiny_encoders.onnx_ranges(head)
+    assert level_dense_onnx(model, found).ranges == found.ranges
+    assert len(model.graph.node) == len(tiny_encoders.float_onnx(head).graph.node)
+
+
+def test_channels_are_those_of_what_dense_layers_read():
+    constants = {item.name for item in float_onnx().graph.initializer}
+    dense = [n for n in float_onnx().graph.node if n.op_type in ("Gemm", "MatMul") and n.input[1] in constants]
+    assert set(ranges().channels) == {node.input[0] for node in dense}
+    for name, found in ranges().channels.items():
+        low, high = ranges().ranges[name]
+        assert (found[0].min(), found[1].max()) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_the_sum_of_the_embeddings_is_in_the_region_of_the_norm_behind_it():
+    """A Reshape stands between them."""
+    nodes = float_onnx().graph.node
+    region = float_region(nodes)
+    lookups = {name for node in nodes if node.op_type == "Gather" for name in node.output}
+    for node in nodes:
+        if node.op_type == "Reshape" and node.input[0] in lookups:
+            lookups.update(node.output)
+    sums = [i for i, node in enumerate(nodes) if node.op_type == "Add" and lookups & set(node.input)]
+    assert sums
+    assert set(sums) <= region
+
+
+@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+def test_onnx_runtime_computes_all_products_and_softmaxes_in_integers(head, tmp_path):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
+    options.log_severity_level = 4
+    onnxruntime.InferenceSession(int8(head).SerializeToString(), options, providers=["CPUExecutionProvider"])
+    kinds = Counter(node.op_type for node in onnx.load(tmp_path / "optimized.onnx").graph.node)
+    assert not {"MatMul", "Gemm", "FusedGemm", "FusedMatMul", "Softmax"} & set(kinds)
+    assert kinds["QLinearSoftmax"] == CONFIG.num_layers
+
+
+# Audit.
+
+
+def problems(model: onnx.ModelProto) -> list[str]:
+    return audit(model.SerializeToString(), target="onnx").problems(RECIPES["int8"])
+
+
+@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+def test_the_audit_accepts_layer_norms_and_gelus_in_float(head):
+    assert problems(int8(head)) == []
+
+
+def test_a_file_that_is_silently_float_or_dynamic_is_found():
+    found = problems(float_onnx())
+    assert {"Gemm computes in float", "MatMul computes in float", "Softmax computes in float"} <= set(found)
+    assert "a table of Gather is float32, not 8 bits" in found
+    assert "MatMulInteger takes its scales while running: that is int8-dynamic" in problems(
+        to_int8_dynamic_onnx(float_onnx())
+    )
+
+
+@pytest.mark.parametrize("op_type", ["Gemm", "MatMul", "Softmax"])
+def test_one_operator_that_reads_a_leveled_tensor_in_float_is_found(op_type):
+    model = onnx.ModelProto()
+    model.CopyFrom(int8())
+    producers = {name: node for node in model.graph.node for name in node.output}
+    leveled_in_float = next(
+        producers[node.input[0]].output[0]
+        for node in model.graph.node
+        if node.op_type == "QuantizeLinear" and producers[node.input[0]].op_type == "Mul"
+    )
+    next(node for node in model.graph.node if node.op_type == op_type).input[0] = leveled_in_float
+    assert f"{op_type} computes in float" in problems(model)
+
+
+# Real weights.
+
+
+@pytest.mark.slow
+def test_static_int8_of_a_trained_bert_keeps_774_of_872_rows_in_24_million_bytes(tmp_path: Path):
+    request = ExportRequest(
+        model="bert",
+        checkpoint=minilm_sst2(),
+        task="classification",
+        eval_data=data_folder("sst2", "dev.tsv"),
+        calibration_data=data_folder("sst2", "train.tsv"),
+        max_seq_len=64,
+        quantize="int8",
+        target=("onnx",),
+        output=tmp_path / "out",
+    )
+    report = export(request)
+    assert report.passed
+    stage = next(stage for stage in report.accuracy if stage.stage.startswith("model_int8.onnx"))
+    assert stage.score.n == 872
+    assert round(stage.score.value / 100 * stage.score.n) >= 774  # 783 in float
+    assert (tmp_path / "out" / "model_int8.onnx").stat().st_size <= 24_000_000

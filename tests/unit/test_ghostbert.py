@@ -1,0 +1,384 @@
+"""GhostBERT: the forward pass against an oracle in NumPy, its start, padding, rewrites, config and training.
+
+There is no reference code of the paper, so what is held here is the definition in `models_tf/ghostbert`.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ghost_oracle import GHOSTS, PRUNED, ghost_config, ghost_network, oracle, oracle_logits
+from models_tf.compress.ghosts import add_ghosts, ghosts_for
+from models_tf.encoder import forward
+from models_tf.encoder.config import GHOST_FORMS
+from models_tf.encoder.model import Encoder
+from models_tf.encoder.network import Network
+from models_tf.encoder.rewrites import apply
+from models_tf.encoder.rewrites.attention import move_value_bias
+from models_tf.encoder.rewrites.ghosts import fold_ghosts
+from models_tf.encoder.rewrites.layers import first_token_only
+from random_encoders import HEADS, TIME, answers, config, network, relative_error, rows
+
+# Sums of some hundred products, each rounded to 6e-8 of it, through three layers.
+FLOAT32 = 1e-5
+# The same in float64: here nothing but a wrong formula can reach this.
+FLOAT64 = 1e-12
+BASE, CLASSIFICATION = HEADS["base"], HEADS["classification"]
+
+
+def of_tokens(outputs: dict[str, np.ndarray], given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Answers for padding are nobody's."""
+    mask = given["mask"]
+    return {name: v[mask > 0] if v.shape[:2] == mask.shape else v for name, v in outputs.items()}
+
+
+def error(after: Network, before: Network, given: dict[str, np.ndarray]) -> float:
+    return relative_error(of_tokens(answers(after, given), given), of_tokens(answers(before, given), given))
+
+
+# The definition.
+
+
+@pytest.mark.parametrize("kernel", [3, 5])
+@pytest.mark.parametrize("which", GHOSTS)
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_the_forward_pass_computes_the_definition(form: str, which: str, kernel: int) -> None:
+    made = ghost_network(ghost_config(which, ghost_on=form, ghost_kernel=kernel), BASE, dtype=np.float64)
+    for padded in (False, True):
+        given = rows(padded=padded)
+        found = of_tokens(answers(made, given), given)["hidden"]
+        expected = oracle(made, given)[given["mask"] > 0]
+        assert np.abs(found - expected).max() / np.abs(expected).max() < FLOAT64
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_in_float32_the_keras_model_gives_the_oracles_logits(form: str) -> None:
+    made = ghost_network(ghost_config(ghost_on=form))
+    given = rows()
+    encoder = Encoder(made.config, made.head, made.tensors)
+    found = encoder(**{name: tf.constant(value) for name, value in given.items()})["logits"].numpy()
+    expected = oracle_logits(made, given)
+    assert np.abs(found - expected).max() / np.abs(expected).max() < FLOAT32
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+@pytest.mark.parametrize("part", ["ghost_heads", "ghost_folds"])
+def test_every_ghost_has_a_part_in_the_answer(form: str, part: str) -> None:
+    """So that an oracle that leaves out what the forward pass leaves out does not pass for proof."""
+    made = ghost_network(ghost_config(ghost_on=form))
+    given = rows()
+    before = answers(made, given)["logits"]
+    for layer in range(made.config.num_layers):
+        name = f"layers.{layer}.{part}.kernel"
+        for ghost in range(made.tensors[name].shape[-1]):
+            changed = made.tensors[name].copy()
+            changed[0, ..., ghost] += 2.0
+            assert np.abs(answers(made.change({name: changed}), given)["logits"] - before).max() > 1e-4
+
+
+@pytest.mark.parametrize("size", [1, 3, 5])
+def test_the_taps_of_every_kernel_are_positive_and_add_up_to_one(size: int) -> None:
+    folded = fold_ghosts(ghost_network(ghost_config(ghost_kernel=size), dtype=np.float64))
+    taps = {name: value for name, value in folded.tensors.items() if name.endswith(".taps")}
+    assert len(taps) == 6
+    for value in taps.values():
+        assert len(value) == size
+        assert value.min() > 0
+        np.testing.assert_allclose(value.sum(0), 1.0, rtol=0, atol=1e-15)
+
+
+# No ghosts, and ghosts at their start.
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_without_ghosts_it_is_the_pruned_bert_exactly(form: str) -> None:
+    pruned = network(config("bert", **PRUNED), CLASSIFICATION)
+    zeros = dataclasses.replace(
+        pruned.config, ghost_on=form, ghost_kernel=5, ghost_heads=(0, 0, 0), ghost_folds=(0, 0, 0)
+    )
+    assert zeros.shapes(CLASSIFICATION) == pruned.config.shapes(CLASSIFICATION)
+    given = rows()
+    same = dataclasses.replace(pruned, config=zeros)
+    np.testing.assert_array_equal(answers(same, given)["logits"], answers(pruned, given)["logits"])
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+@pytest.mark.parametrize("pruned", [False, True], ids=["unpruned", "pruned"])
+def test_added_ghosts_leave_the_function_as_it_was(form: str, pruned: bool) -> None:
+    changes: dict[str, Any] = PRUNED if pruned else {"num_heads": 4}
+    before = network(config("bert", **changes), CLASSIFICATION)
+    heads, folds = ghosts_for(before.config)
+    after = add_ghosts(before, heads=heads, folds=folds, ghost_on=form)
+    assert after.config.ghost_heads == ((1, 2, 1) if pruned else (1, 1, 1))
+    assert after.config.ghost_folds == ((2, 1, 3) if pruned else (1, 1, 1))
+    # Products with zero are added in another order: 1e-6.
+    assert error(after, before, rows()) < 1e-6
+    kernels = [value for name, value in after.tensors.items() if ".ghost_" in name and name.endswith(".kernel")]
+    assert len(kernels) == 6
+    assert all(0.5 < value.std() < 1.2 for value in kernels)
+
+
+def test_ghosts_are_added_once() -> None:
+    made = ghost_network(ghost_config())
+    with pytest.raises(ValueError, match="added to a network without"):
+        add_ghosts(made, heads=(1, 1, 1), folds=(1, 1, 1))
+
+
+def test_a_given_number_of_ghosts_is_that_of_every_layer() -> None:
+    assert ghosts_for(config("bert", **PRUNED), 2) == ([2, 2, 2], [2, 2, 2])
+
+
+# Padding.
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+@pytest.mark.parametrize("head", ["classification", "tokens"])
+def test_what_stands_in_padding_does_not_matter(form: str, head: str) -> None:
+    made = ghost_network(ghost_config(ghost_on=form, ghost_kernel=5), HEADS[head])
+    given, padding = rows(), 1 - rows()["mask"]
+    other = {**given, "ids": given["ids"] + 7 * padding, "segments": (given["segments"] + padding) % 2}
+    assert padding.any()
+    found, expected = (of_tokens(answers(made, v), given)["logits"] for v in (other, given))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=FLOAT32 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+@pytest.mark.parametrize("which", ["both", "attention alone", "ffn alone"])
+def test_the_length_that_a_row_is_padded_to_does_not_matter(form: str, which: str) -> None:
+    made = ghost_network(ghost_config(which, ghost_on=form, ghost_kernel=5))
+    short = rows(padded=False, time=6)
+    long = {name: np.pad(value, ((0, 0), (0, TIME - 6))) for name, value in short.items()}
+    found, expected = answers(made, long), answers(made, short)
+    assert relative_error(found, expected) < FLOAT32
+
+
+def test_padding_would_matter_if_it_were_not_zeroed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two tests above see the leak that they are for."""
+    made = ghost_network(ghost_config())
+    short = rows(padded=False, time=6)
+    long = {name: np.pad(value, ((0, 0), (0, TIME - 6))) for name, value in short.items()}
+    expected = answers(made, short)
+    convolve = forward._Pass._convolve
+
+    def leaking(self: Any, x: tf.Tensor, taps: tf.Tensor, taken: Any) -> tf.Tensor:
+        real, self.real = self.real, tf.ones_like(self.real)
+        found = convolve(self, x, taps, taken)
+        self.real = real
+        return found
+
+    monkeypatch.setattr(forward._Pass, "_convolve", leaking)
+    assert relative_error(answers(made, long), expected) > 1e-3
+
+
+# Rewrites.
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+@pytest.mark.parametrize("which", GHOSTS)
+def test_kernels_as_constants_change_nothing(form: str, which: str) -> None:
+    made = ghost_network(ghost_config(which, ghost_on=form), BASE, dtype=np.float64)
+    folded = fold_ghosts(made)
+    assert not [name for name in folded.tensors if ".ghost_" in name and name.endswith(".kernel")]
+    assert error(folded, made, rows()) < FLOAT64
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_folding_stays_within_rounding_in_float32(form: str) -> None:
+    made = ghost_network(ghost_config(ghost_on=form))
+    assert error(fold_ghosts(made), made, rows()) < FLOAT32
+
+
+def test_large_logits_of_a_kernel_are_folded_without_overflow() -> None:
+    made = ghost_network(ghost_config(), dtype=np.float64)
+    name = "layers.0.ghost_heads.kernel"
+    folded = fold_ghosts(made.change({name: made.tensors[name] + 1000.0}))
+    assert error(folded, made, rows()) < FLOAT64
+
+
+def test_folding_leaves_a_network_without_ghosts_as_it_is() -> None:
+    plain = network(config("bert", **PRUNED), CLASSIFICATION)
+    assert fold_ghosts(plain) is plain
+
+
+@pytest.mark.parametrize("head", ["classification", "tokens"])
+@pytest.mark.parametrize("which", GHOSTS)
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_all_rewrites_together_change_nothing(form: str, which: str, head: str) -> None:
+    given = {**rows(), "segments": np.zeros((4, TIME), np.int32)}
+    for dtype, tolerance in ((np.float64, FLOAT64), (np.float32, FLOAT32)):
+        made = ghost_network(ghost_config(which, ghost_on=form), HEADS[head], dtype=dtype)
+        after, names = apply(made, fold="full", max_seq_len=TIME, one_segment=True)
+        assert "fold_ghosts" in names
+        assert ("first_token_only" in names) == (head == "classification")
+        assert error(after, made, given) < tolerance
+
+
+@pytest.mark.parametrize(("kernel", "time"), [(3, 1), (3, 2), (3, 3), (3, 4), (5, 1), (5, 3), (5, 4), (5, 6)])
+@pytest.mark.parametrize("which", ["both", "attention alone", "ffn alone"])
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_the_first_token_alone_gets_the_same_answer_at_any_length(
+    form: str, which: str, kernel: int, time: int
+) -> None:
+    """A ghost reads its neighbors: the last layer answers for 1 + 2 * reach tokens, or for all where there are fewer."""
+    made = ghost_network(ghost_config(which, ghost_on=form, ghost_kernel=kernel), dtype=np.float64)
+    given = rows(padded=time > 1, time=time)
+    assert error(first_token_only(made), made, given) < FLOAT64
+
+
+def last_layers_tokens(which: str, kernel: int, time: int = TIME) -> dict[str, int]:
+    """How many tokens the parts of the last layer are computed for."""
+    made = first_token_only(ghost_network(ghost_config(which, ghost_kernel=kernel)))
+    seen = {}
+
+    def observe(name: str, values: tf.Tensor) -> None:
+        if name in ("layers.2.query", "layers.2.key", "layers.2.ffn.0.middle", "output"):
+            seen[name.removeprefix("layers.2.").removeprefix("ffn.0.")] = values.shape[0]
+
+    given = {name: tf.constant(value) for name, value in rows(1, padded=False, time=time).items()}
+    forward.run(made.config, made.head, made.tensors, form=made.form, observe=observe, **given)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("which", "kernel", "query", "middle"),
+    [
+        ("both", 3, 3, 2),
+        ("both", 5, 5, 3),
+        ("both", 1, 1, 1),
+        ("attention alone", 3, 2, 1),
+        ("ffn alone", 5, 3, 3),
+        ("none in the last layer", 5, 1, 1),
+    ],
+)
+def test_the_last_layer_is_computed_for_no_more_tokens_than_ghosts_reach(
+    which: str, kernel: int, query: int, middle: int
+) -> None:
+    assert last_layers_tokens(which, kernel) == {"query": query, "key": TIME, "middle": middle, "output": 1}
+
+
+def test_a_row_shorter_than_the_reach_is_computed_whole() -> None:
+    assert last_layers_tokens("both", 5, time=4) == {"query": 4, "key": 4, "middle": 3, "output": 1}
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_a_value_bias_is_moved_only_where_no_ghost_is_made_of_it(form: str) -> None:
+    made = ghost_network(ghost_config("some layers have none", ghost_on=form), dtype=np.float64)
+    after = move_value_bias(made)
+    assert [f"layers.{layer}.value.bias" in after.tensors for layer in range(3)] == [False, True, True]
+    assert error(after, made, rows()) < FLOAT64
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_a_value_bias_moved_past_ghosts_would_change_the_answer(form: str) -> None:
+    made = ghost_network(ghost_config("attention alone", ghost_on=form), dtype=np.float64)
+    changes: dict[str, np.ndarray] = {}
+    for layer in range(3):
+        value, output = (f"layers.{layer}.{part}" for part in ("value", "attention_output"))
+        bias = made.tensors[f"{value}.bias"]
+        rows_of = made.tensors[f"{output}.kernel"][: len(bias)]
+        changes[f"{output}.bias"] = made.tensors[f"{output}.bias"] + bias @ rows_of
+        changes[f"{value}.bias"] = np.zeros_like(bias)
+    assert error(made.change(changes), made, rows()) > 1e-3
+
+
+# Config.
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ghost_heads": (1, 2)}, "`ghost_heads` must be 3 whole numbers from 0 to 4, one a layer. Received: [1, 2]."),
+        ({"ghost_heads": (1, 2, 5)}, "`ghost_heads` must be 3 whole numbers from 0 to 4"),
+        ({"ghost_folds": (-1, 2, 1)}, "`ghost_folds` must be 3 whole numbers from 0 to 4"),
+        ({"ghost_folds": (1, 2.0, 1)}, "`ghost_folds` must be 3 whole numbers"),
+        ({"ghost_folds": (True, 1, 1)}, "`ghost_folds` must be 3 whole numbers"),
+        ({"kept_heads": (4, 0, 4)}, "`kept_heads` must be 3 whole numbers from 1 to 4"),
+        ({"kept_ffn": (16, 33, 8)}, "`kept_ffn` must be 3 whole numbers from 1 to 32"),
+        ({"ghost_on": "neurons"}, "`ghost_on` must be one of heads, outputs. Received: 'neurons'."),
+        ({"ghost_kernel": 2}, "`ghost_kernel` must be an odd number from 1 to 31. Received: 2."),
+        ({"ghost_kernel": 33}, "`ghost_kernel` must be an odd number"),
+        ({"ghost_kernel": True}, "`ghost_kernel` must be an odd number"),
+        ({"ghost_kernel": "3"}, "`ghost_kernel` must be an odd number"),
+        ({"kept_ffn": (16, 12, 8)}, "must be a multiple of a fold, `intermediate_size` / `num_heads`"),
+        ({"intermediate_size": 34, "kept_ffn": ()}, "must be a multiple of a fold"),
+    ],
+)
+def test_a_bad_setting_is_one_line_that_names_it(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match="Received: ") as caught:
+        ghost_config(**change)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_ghosts_beside_bottlenecks_are_refused() -> None:
+    with pytest.raises(ValueError, match="`ghost_heads` is for layers without bottlenecks"):
+        config("opt", ghost_heads=(1, 1, 1))
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+@pytest.mark.parametrize("which", [*GHOSTS, "pruned", "plain"])
+def test_the_count_is_the_sum_of_the_shapes(which: str, form: str) -> None:
+    if which in GHOSTS:
+        settings = ghost_config(which, ghost_on=form, ghost_kernel=5)
+    else:
+        settings = config("bert", **(PRUNED if which == "pruned" else {}))
+    shapes = {name: shape for name, shape in settings.shapes().items() if not name.startswith("pooler.")}
+    assert settings.parameters() == sum(int(np.prod(shape)) for shape in shapes.values())
+
+
+# Training.
+
+
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_training_reaches_kernels_and_what_reads_ghosts_and_ghosts_stay_apart(form: str) -> None:
+    before = network(config("bert", **PRUNED), CLASSIFICATION)
+    start = add_ghosts(before, heads=(2, 2, 2), folds=(2, 2, 2), ghost_on=form)
+    encoder = Encoder(start.config, start.head, start.tensors)
+    given = {name: tf.constant(value) for name, value in rows(16).items()}
+    labels = tf.constant(np.random.default_rng(4).integers(0, 3, 16))
+    moving = {name: v for name, v in encoder.table.items() if ".ghost_" in name or "output.kernel" in name}
+
+    def loss() -> tf.Tensor:
+        logits = encoder(**given)["logits"]
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+
+    losses = []
+    for _ in range(12):
+        with tf.GradientTape() as tape:
+            losses.append(loss())
+        gradients = tape.gradient(losses[-1], moving)
+        for name, variable in moving.items():
+            variable.assign_sub(gradients[name])
+    assert float(losses[-1]) < 0.9 * float(losses[0])
+    changed = encoder.tensors()
+    for name in moving:
+        assert np.abs(changed[name] - start.tensors[name]).max() > 0, name
+    for layer in range(3):
+        for part, output in (("ghost_heads", "attention_output"), ("ghost_folds", "ffn.0.output")):
+            name = f"layers.{layer}.{part}"
+            kernel = changed[f"{name}.kernel"]
+            assert np.abs(kernel[..., 0] - kernel[..., 1]).max() > 0.1  # as at the start
+            learned = changed[f"{name}.gain"] if form == "outputs" else None
+            if learned is None:
+                size = kernel.shape[2]
+                learned = changed[f"layers.{layer}.{output}.kernel"][-2 * size :].reshape(size, 2, -1)
+                learned = np.moveaxis(learned, 1, 0)
+            assert np.abs(learned[0] - learned[1]).max() > 0
+
+
+def test_ghosts_that_start_alike_stay_alike() -> None:
+    """Why the logits of kernels are drawn at random."""
+    start = ghost_network(ghost_config("attention alone", ghost_heads=(2, 2, 2), ghost_on="outputs"))
+    same = {n: np.zeros_like(v) for n, v in start.tensors.items() if n.endswith("ghost_heads.kernel")}
+    same |= {n: np.full_like(v, 0.5) for n, v in start.tensors.items() if n.endswith("ghost_heads.gain")}
+    encoder = Encoder(start.config, start.head, {**start.tensors, **same})
+    given = {name: tf.constant(value) for name, value in rows().items()}
+    with tf.GradientTape() as tape:
+        total = tf.reduce_sum(tf.square(encoder(**given)["logits"]))
+    kernel = encoder.table["layers.1.ghost_heads.kernel"]
+    gradient = tape.gradient(total, kernel).numpy()
+    assert np.abs(gradient).max() > 0
+    np.testing.assert_allclose(gradient[..., 0], gradient[..., 1], rtol=1e-4, atol=1e-6 * np.abs(gradient).max())
