@@ -92,6 +92,7 @@ def report(args: argparse.Namespace) -> dict[str, Any]:
             "cpu": cpu_name(),
             "threads": 1,
             "rounds": ROUNDS,
+            "time": "of the processor",
             "against": "int8 of the whole model, same runtime",
         },
         "models": found,

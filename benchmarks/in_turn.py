@@ -1,4 +1,7 @@
-"""Exports of several token models, and their latency in turns: a busy moment hits all of them. For the other scripts here."""
+"""Exports of several token models, and their latency in turns. For the other scripts here.
+
+Time is the processor's, of the one thread that computes: what else the machine does then hardly counts.
+"""
 
 import json
 import subprocess
@@ -41,10 +44,10 @@ def ratios(folders: Mapping[str, Path], *, base: str, rounds: int) -> dict[str, 
         times: dict[str, list[float]] = {name: [] for name in runners}
         for turn in range(rounds + WARM_UP):
             for name, runner in runners.items():
-                start = time.perf_counter()
+                start = time.thread_time()
                 runner(feeds[name])
                 if turn >= WARM_UP:
-                    times[name].append(time.perf_counter() - start)
+                    times[name].append(time.thread_time() - start)
         for name, taken in times.items():
             quartiles = np.percentile(np.array(taken) / np.array(times[base]), (25, 50, 75))
             row = dict(zip(("low", "median", "high"), map(float, quartiles), strict=True))

@@ -3,12 +3,14 @@
     python benchmarks/plain_tools.py CHECKPOINT EVAL_DATA CALIBRATION_DATA WORK_FOLDER --max-seq-len 64 --result FILE
 
 All files of one run: the same rows measure, the same rows calibrate, and latency is taken in turns, so that a busy moment
-hits all of them. The plain tools get what people write by hand: the network as it was read, without rewrites, with a mask of
--10000, and for static int8 also with the lowest float, which exports from PyTorch have. "Agreement" is with the float32 file
-of the same runtime. A file that exists in WORK_FOLDER is not made again. Leaves out tuning of the plain tools.
+hits all of them. Ours are the files of `export-mobile`, from one conversion. The plain tools get what people write by hand:
+the network as it was read, without rewrites, with a mask of -10000. "Agreement" is with our float32 file of the same runtime.
+Files and answers that lie in WORK_FOLDER are not made again, so a run that was stopped goes on where it was.
+Leaves out tuning of the plain tools, and the checks that an export makes of its files.
 """
 
 import argparse
+import functools
 import json
 import math
 import shlex
@@ -21,20 +23,18 @@ from typing import Any
 
 import numpy as np
 
-from exporters import ExportRequest, export, rows, subject
+from exporters import ExportRequest, artifacts, rows, subject
 from exporters.native_log import quiet
 from exporters.runners import OnnxRunner, TfliteRunner
 from exporters.to_onnx import to_onnx
 from exporters.to_tflite import trace
 from exporters.versions import cpu_name, versions
+from quantize.recipe import RECIPES
 
-RECIPES = ("float32", "int8-dynamic", "int8")
+OURS_RECIPES = ("float32", "int8-dynamic", "int8")
 TARGETS = ("tflite", "onnx")
 OURS = "export-mobile"
-MASKS = {"-10000": -10000.0, "lowest float": float(np.finfo(np.float32).min)}
-PLAIN_MASK = "-10000"
-# For the export's own checks; all rows are run here.
-FEW_ROWS = 32
+PLAIN_MASK = -10000.0
 ROUNDS = 40
 WARM_UP = 2
 
@@ -49,16 +49,22 @@ def main() -> None:
     parser.add_argument("--result", type=Path, required=True)
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    source = subject.load(_request(options, "int8"))
+    source = subject.load(_request(options))
     data = source.rows(calibrate=True)
-    files = {**ours(options), **plain(options, source, data)}
+    files = {**ours(options.work, source, data), **plain(options.work, source, data)}
     document = {
         "command": f"python benchmarks/plain_tools.py {shlex.join(_shown(word) for word in sys.argv[1:])}",
         "max_seq_len": options.max_seq_len,
         "rows": len(data.evaluation),
         "calibration_rows": len(data.calibration or ()),
         **measure(files, data.evaluation),
-        "latency": {"cpu": cpu_name(), "threads": 1, "rounds": ROUNDS, "against": "float32 of the same runtime, ours"},
+        "latency": {
+            "cpu": cpu_name(),
+            "threads": 1,
+            "clock": "processor time",
+            "rounds": ROUNDS,
+            "against": "float32 of the same runtime, ours",
+        },
         "versions": versions(),
     }
     options.result.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
@@ -71,71 +77,72 @@ def _shown(word: str) -> str:
     return Path(word).name if "/" in word else word
 
 
-def _request(options: argparse.Namespace, recipe: str, eval_rows: int | None = None) -> ExportRequest:
+def _request(options: argparse.Namespace) -> ExportRequest:
     return ExportRequest(
         model="bert",
         checkpoint=options.checkpoint,
         eval_data=options.eval_data,
-        eval_rows=eval_rows,
-        calibration_data=options.calibration_data if recipe == "int8" else None,
+        calibration_data=options.calibration_data,
         max_seq_len=options.max_seq_len,
-        quantize=recipe,
-        output=options.work / recipe,
-        force=True,
+        quantize="int8",
+        output=options.work / "out",
     )
 
 
-# Files. Each is known by tool, recipe, mask and target.
+# Files. Each is known by tool, recipe and target.
 
-Key = tuple[str, str, str, str]
-
-
-def ours(options: argparse.Namespace) -> dict[Key, Path]:
-    found: dict[Key, Path] = {}
-    for recipe in RECIPES:
-        paths = {target: options.work / recipe / f"model_{recipe.replace('-', '_')}.{target}" for target in TARGETS}
-        if not all(path.is_file() for path in paths.values()):
-            export(_request(options, recipe, FEW_ROWS))
-        found |= {(OURS, recipe, "bounded", target): path for target, path in paths.items()}
-    return found
+Key = tuple[str, str, str]
 
 
-def plain(options: argparse.Namespace, source: Any, data: rows.Rows) -> dict[Key, Path]:
-    made: dict[Key, Path] = {}
-    for mask in MASKS:
-        made |= plain_with(mask, options.work, source, data)
-    return made
+def _file(path: Path, make: Callable[[], bytes]) -> Path:
+    """Complete or not there at all."""
+    if not path.is_file():
+        print("making", path.name, flush=True)
+        partial = path.with_suffix(".partial")
+        partial.write_bytes(make())
+        partial.rename(path)
+    return path
 
 
-def plain_with(mask: str, work: Path, source: Any, data: rows.Rows) -> dict[Key, Path]:
-    """What each tool makes of the network with one mask; for static int8 with every mask, for dynamic with the usual one."""
-    network = _Plain(source, MASKS[mask])
+def ours(work: Path, source: Any, data: rows.Rows) -> dict[Key, Path]:
+    @functools.cache
+    def model() -> Any:
+        return source.build(data)
+
+    @functools.cache
+    def converted(target: str) -> artifacts.FloatModels:
+        return artifacts.convert(model().graph, (target,))
+
+    def content(recipe: str, target: str) -> bytes:
+        graph = model().graph
+        feeds = rows.calibration_feeds(data, graph.input_names)
+        (made,) = artifacts.build(converted(target), RECIPES[recipe], graph, feeds)
+        return made.content
+
+    return {
+        (OURS, recipe, target): _file(work / f"ours_{recipe}.{target}", functools.partial(content, recipe, target))
+        for target in TARGETS
+        for recipe in OURS_RECIPES
+    }
+
+
+def plain(work: Path, source: Any, data: rows.Rows) -> dict[Key, Path]:
+    network = _Plain(source, PLAIN_MASK)
 
     def feeds() -> Iterator[Feed]:
         given = rows.calibration_feeds(data, network.inputs)
         return iter(()) if given is None else (dict(feed) for feed in given())
 
-    def file(name: str, make: Callable[[Path], None]) -> Path:
-        path = work / name.replace(" ", "_")
-        if not path.is_file():
-            print("making", path.name, flush=True)
-            make(path)
-        return path
-
-    tflite = file(f"plain_{mask}.tflite", lambda path: tflite_float(network, path))
-    onnx = file(f"plain_{mask}.onnx", lambda path: onnx_float(network, path))
-    makers: dict[tuple[str, str, str], Callable[[Path], None]] = {
-        ("TFLiteConverter", "int8", "tflite"): lambda path: tflite_static(network, feeds, path),
-        ("ai-edge-quantizer", "int8", "tflite"): lambda path: ai_edge_static(tflite, feeds, path),
-        ("onnxruntime", "int8", "onnx"): lambda path: ort_static(onnx, feeds, path),
+    tflite = _file(work / "plain.tflite", lambda: tflite_float(network))
+    onnx = _file(work / "plain.onnx", lambda: onnx_float(network))
+    makers: dict[Key, Callable[[], bytes]] = {
+        ("TFLiteConverter", "int8-dynamic", "tflite"): lambda: tflite_dynamic(network),
+        ("TFLiteConverter", "int8", "tflite"): lambda: tflite_static(network, feeds),
+        ("ai-edge-quantizer", "int8", "tflite"): lambda: ai_edge_static(tflite, feeds),
+        ("onnxruntime", "int8-dynamic", "onnx"): lambda: ort_dynamic(onnx),
+        ("onnxruntime", "int8", "onnx"): lambda: ort_static(onnx, feeds),
     }
-    if mask == PLAIN_MASK:
-        makers["TFLiteConverter", "int8-dynamic", "tflite"] = lambda path: tflite_dynamic(network, path)
-        makers["onnxruntime", "int8-dynamic", "onnx"] = lambda path: ort_dynamic(onnx, path)
-    return {
-        (tool, recipe, mask, target): file(f"{tool}_{recipe}_{mask}.{target}", make)
-        for (tool, recipe, target), make in makers.items()
-    }
+    return {key: _file(work / f"{key[0]}_{key[1]}.{key[2]}", make) for key, make in makers.items()}
 
 
 class _Plain:
@@ -174,21 +181,21 @@ class _Plain:
 Feeds = Callable[[], Iterator[Feed]]
 
 
-def tflite_float(network: _Plain, path: Path) -> None:
+def tflite_float(network: _Plain) -> bytes:
     with quiet():
-        path.write_bytes(network.converter().convert())
+        return bytes(network.converter().convert())
 
 
-def tflite_dynamic(network: _Plain, path: Path) -> None:
+def tflite_dynamic(network: _Plain) -> bytes:
     import tensorflow as tf
 
     with quiet():
         converter = network.converter()
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
-        path.write_bytes(converter.convert())
+        return bytes(converter.convert())
 
 
-def tflite_static(network: _Plain, feeds: Feeds, path: Path) -> None:
+def tflite_static(network: _Plain, feeds: Feeds) -> bytes:
     import tensorflow as tf
 
     with quiet():
@@ -196,10 +203,10 @@ def tflite_static(network: _Plain, feeds: Feeds, path: Path) -> None:
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
         converter.representative_dataset = feeds  # dictionaries by name: lists may be fed in another order
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
-        path.write_bytes(converter.convert())
+        return bytes(converter.convert())
 
 
-def ai_edge_static(float_file: Path, feeds: Feeds, path: Path) -> None:
+def ai_edge_static(float_file: Path, feeds: Feeds) -> bytes:
     from ai_edge_quantizer import quantizer, recipe
 
     with warnings.catch_warnings():
@@ -209,20 +216,20 @@ def ai_edge_static(float_file: Path, feeds: Feeds, path: Path) -> None:
         result = engine.quantize(found, enable_progress_bar=False, enable_progress_report=False)
     if result.quantized_model is None:
         raise RuntimeError("ai-edge-quantizer returned no model.")
-    path.write_bytes(bytes(result.quantized_model))
+    return bytes(result.quantized_model)
 
 
-def onnx_float(network: _Plain, path: Path) -> None:
-    path.write_bytes(to_onnx(network.traced).SerializeToString())
+def onnx_float(network: _Plain) -> bytes:
+    return bytes(to_onnx(network.traced).SerializeToString())
 
 
-def ort_dynamic(float_file: Path, path: Path) -> None:
+def ort_dynamic(float_file: Path) -> bytes:
     from onnxruntime.quantization import quantize_dynamic
 
-    quantize_dynamic(float_file, path)
+    return _written(float_file, lambda path: quantize_dynamic(float_file, path))
 
 
-def ort_static(float_file: Path, feeds: Feeds, path: Path) -> None:
+def ort_static(float_file: Path, feeds: Feeds) -> bytes:
     from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
     class Reader(CalibrationDataReader):
@@ -232,7 +239,16 @@ def ort_static(float_file: Path, feeds: Feeds, path: Path) -> None:
         def get_next(self) -> Feed | None:
             return next(self.rows, None)
 
-    quantize_static(float_file, path, Reader())
+    return _written(float_file, lambda path: quantize_static(float_file, path, Reader()))
+
+
+def _written(beside: Path, write: Callable[[Path], None]) -> bytes:
+    """What a tool writes that knows only files."""
+    path = beside.with_name("written.onnx")
+    write(path)
+    content = path.read_bytes()
+    path.unlink()
+    return content
 
 
 # Measuring.
@@ -242,21 +258,17 @@ def measure(files: Mapping[Key, Path], examples: Any) -> dict[str, Any]:
     feed = next(examples.chunks(len(examples)))
     labels = next(iter(examples.task_rows.targets.values()))
     runners = {key: _runner(path, tuple(feed)) for key, path in files.items()}
-    logits = {}
-    for key, runner in runners.items():
-        print("running", *key, flush=True)
-        logits[key] = runner(feed)["logits"]
+    logits = {key: _answers(files[key], runner, feed) for key, runner in runners.items()}
     ratios = latency_ratios(runners, {name: np.asarray(values)[:1] for name, values in feed.items()})
-    base = {target: logits[OURS, "float32", "bounded", target].argmax(1) for target in TARGETS}
+    base = {target: logits[OURS, "float32", target].argmax(1) for target in TARGETS}
     results = []
     for key, values in logits.items():
-        tool, recipe, mask, target = key
+        tool, recipe, target = key
         found = values.argmax(1)
         results.append(
             {
                 "tool": tool,
                 "recipe": recipe,
-                "mask": mask,
                 "target": target,
                 "size_bytes": files[key].stat().st_size,
                 "right": int((found == labels).sum()),
@@ -267,6 +279,17 @@ def measure(files: Mapping[Key, Path], examples: Any) -> dict[str, Any]:
         )
     share = float((base["tflite"] == labels).mean())
     return {"standard_error": round(100 * math.sqrt(share * (1 - share) / len(labels)), 2), "files": results}
+
+
+def _answers(path: Path, runner: Any, feed: Feed) -> np.ndarray:
+    """Logits of all rows, kept beside the file."""
+    kept = path.with_name(f"{path.name}.npy")
+    if not kept.is_file() or kept.stat().st_mtime < path.stat().st_mtime:
+        print("running", path.name, flush=True)
+        partial = kept.with_suffix(".partial.npy")
+        np.save(partial, runner(feed)["logits"], allow_pickle=False)
+        partial.rename(kept)
+    return np.load(kept, allow_pickle=False)
 
 
 def _runner(path: Path, names: tuple[str, ...]) -> Any:
@@ -283,16 +306,17 @@ def _runner(path: Path, names: tuple[str, ...]) -> Any:
 
 
 def latency_ratios(runners: Mapping[Key, Any], feed: Feed) -> dict[Key, dict[str, float]]:
+    """Of processor time, which with one thread is what a call takes on a machine that does nothing else."""
     times: dict[Key, list[float]] = {key: [] for key in runners}
     for turn in range(ROUNDS + WARM_UP):
         for key, runner in runners.items():
-            start = time.perf_counter()
+            start = time.process_time()
             runner(feed)
             if turn >= WARM_UP:
-                times[key].append(time.perf_counter() - start)
+                times[key].append(time.process_time() - start)
     found = {}
     for key, taken in times.items():
-        base = times[OURS, "float32", "bounded", key[-1]]
+        base = times[OURS, "float32", key[-1]]
         quartiles = np.percentile(np.array(taken) / np.array(base), (25, 50, 75))
         found[key] = {
             name: round(float(value), 3) for name, value in zip(("low", "median", "high"), quartiles, strict=True)

@@ -215,7 +215,7 @@ def _export_parser() -> _Parser:
         help="a folder that `export-mobile train` wrote; for token models a Hugging Face folder or hub id too",
     )
     add("--random-init", action="store_true", help="token models: untrained weights, for size and speed work")
-    add("--preset", metavar="NAME", help="sizes of --random-init: opt (default), tiny, ib-bert; of bert: base")
+    add("--preset", metavar="NAME", help=request.PRESETS_HELP)
     add(
         "--quantize",
         default=request.DEFAULT_RECIPE,

@@ -5,11 +5,9 @@ from typing import Any
 
 from exporters import zeros
 from exporters.report import FileRecord, Report
-from models_tf.score import Score
+from models_tf.score import Score, metric_title, metric_unit
 
 UNTRAINED = "untrained: random weights, for size and speed only"
-# No shares of rows: -1 to 1, given times 100.
-_CORRELATIONS = ("pearson", "spearman", "matthews")
 LATENCY_NOTE = "One thread of the machine that exported, median; it ranks files, it does not predict a phone."
 
 
@@ -54,8 +52,10 @@ def _model(model: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if "features" in model:
         return [*rows, ("features", f"{model['feature_size']} ({model['features']})")]
+    removed = [("compressed", _compression(model["compression"]))] if "compression" in model else []
     return [
         ("weights", "trained" if model["trained"] else f"**{UNTRAINED}**"),
+        *removed,
         *rows,
         ("inputs", ", ".join(model["inputs"])),
         ("rewrites", f"{model['fold']}: {', '.join(model['rewrites']) or 'none'}"),
@@ -63,16 +63,36 @@ def _model(model: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+def _compression(record: Mapping[str, Any]) -> str:
+    """What the export itself removed and added; the full record is in report.json."""
+    before, after = record["parameters"]["before"], record["parameters"]["after"]
+    layers, ghosts = record["layers"], record["ghosts"]
+    parts = [
+        f"{len(layers['kept'])} of {len(layers['kept']) + len(layers['dropped'])} layers",
+        f"heads {' '.join(str(len(heads)) for heads in record['heads']['kept'])}",
+        f"FFN {' '.join(map(str, record['neurons']['kept_counts']))}",
+    ]
+    if ghosts["heads"] or ghosts["folds"]:
+        parts.append(f"ghosts {' '.join(map(str, ghosts['heads']))} and {' '.join(map(str, ghosts['folds']))}")
+    return f"{', '.join(parts)}; parameters {before:,} -> {after:,}, not trained since"
+
+
 def summary(report: Report) -> str:
     """What the command prints at the end."""
     lines = []
     scores = {stage.stage: stage for stage in report.accuracy}
+    if "compression" in report.model:
+        lines.append(f"compressed: {_compression(report.model['compression'])}")
     if report.accuracy:
         first = report.accuracy[0]
-        lines.append(f"{first.stage:<34} {_metric(first.score.metric)} {_points(first.score)}, n = {first.score.n}")
+        lines.append(
+            f"{first.stage:<34} {metric_title(first.score.metric)} {_points(first.score)}, n = {first.score.n}"
+        )
     for file in report.model_files():
         stage = next((scores[name] for name in scores if name.startswith(file.name)), None)
-        accuracy = f"{stage.score.value:6.2f}{_unit(stage.score.metric)} ({0.0 - stage.drop:+.2f})" if stage else ""
+        accuracy = (
+            f"{stage.score.value:6.2f}{metric_unit(stage.score.metric)} ({0.0 - stage.drop:+.2f})" if stage else ""
+        )
         lines.append(f"{file.name:<34} {file.size_bytes:>9,} bytes  {accuracy}".rstrip())
         if file.compressed_bytes is not None:
             lines.append(f"{'':<34} {file.compressed_bytes:>9,} compressed; {_percent(file)} of the weights are zero")
@@ -126,8 +146,8 @@ def _accuracy(report: Report) -> str:
         more = [f"{number:.2f}" for number in stage.score.more.values()]
         rows.append((stage.stage, value, f"{stage.drop:+.2f}", str(stage.score.n), *more))
     first = report.accuracy[0].score
-    names = map(_metric, first.more)
-    return _table(("stage", f"{_metric(first.metric)}, standard error", "drop", "n", *names), rows)
+    names = map(metric_title, first.more)
+    return _table(("stage", f"{metric_title(first.metric)}, standard error", "drop", "n", *names), rows)
 
 
 def _parity(report: Report) -> str:
@@ -165,16 +185,8 @@ def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _metric(name: str) -> str:
-    return f"{name} x 100" if name in _CORRELATIONS else name
-
-
-def _unit(metric: str) -> str:
-    return "" if metric in _CORRELATIONS else " %"
-
-
 def _points(score: Score) -> str:
-    return f"{score.value:.2f}{_unit(score.metric)} ± {score.standard_error:.2f}"
+    return f"{score.value:.2f}{metric_unit(score.metric)} ± {score.standard_error:.2f}"
 
 
 def _number(value: int | None) -> str:

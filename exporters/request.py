@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from models_tf import registry
-from models_tf.compress.settings import Compression
+from models_tf.compress.settings import COMPRESSIBLE, Compression
 from models_tf.data import DEFAULT_SEPARATOR, check_separator
 from models_tf.errors import InputError
 from models_tf.text_config import MAX_SEQ_LEN
@@ -28,6 +28,10 @@ TOKEN_TASKS = ("classification", "regression", "token-classification", "question
 FOLDS = ("full", "safe", "off")
 TARGETS = ("tflite", "onnx")
 OUTPUT_ROOT = Path("export-mobile-out")
+# A test holds this against the families, which a command line must not import.
+PRESETS_HELP = (
+    "sizes of --random-init, the first by default: mobilebert opt, tiny, ib-bert; bert base; ghostbert half, half-small"
+)
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
 # What a field must be for callers from Python (None is good where it is the default), in words, and what it becomes:
 # numpy's numbers are good, but JSON cannot hold them.
@@ -177,6 +181,16 @@ class ExportRequest:
 
     def _check_compression(self) -> None:
         wanted = self.compression
+        if wanted is not None and self.model not in (None, *COMPRESSIBLE):
+            raise InputError(
+                f"Only BERT can be compressed ({' or '.join(COMPRESSIBLE)}). Received: --model {self.model} with "
+                "--prune-heads or the like."
+            )
+        if wanted is not None and wanted.needs_rows and self.random_init:
+            raise InputError(
+                "Untrained weights have no importance to choose by: give --drop-layers top:K, --remove-heads or "
+                "--head-importance random. Received: --random-init."
+            )
         if self.importance_data is not None and (wanted is None or not wanted.needs_rows):
             raise InputError(
                 "--importance-data is for --prune-heads, --prune-ffn and --drop-layers contribution:K. "

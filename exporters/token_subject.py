@@ -30,13 +30,13 @@ from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.huggingface import checkpoint
 from models_tf.huggingface.checkpoint import EncoderCheckpoint
+from models_tf.huggingface.document import MULTI_LABEL
 from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tokenization import Tokenizer
 
 GRAPH = "model"
 DEFAULT_SEQ_LEN = 128
 REGRESSION = "regression"
-MULTI_LABEL = "multi_label_classification"
 # Labels of random weights.
 _LABELS = {CLASSIFICATION: ("0", "1"), REGRESSION: ("score",), TOKENS: ("O", "B-X", "I-X")}
 # Tasks on one text or on two.

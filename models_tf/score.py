@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+# No shares of rows: -1 to 1, given times 100.
+_CORRELATIONS = ("pearson", "spearman", "matthews")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
@@ -17,3 +20,12 @@ class Score:
     standard_error: float
     exact_match: float | None = None
     more: Mapping[str, float] = field(default_factory=dict)
+
+
+def metric_title(metric: str) -> str:
+    return f"{metric} x 100" if metric in _CORRELATIONS else metric
+
+
+def metric_unit(metric: str) -> str:
+    """To stand behind a number: a correlation is no percentage."""
+    return "" if metric in _CORRELATIONS else " %"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from models_tf.compress.ablation import Ablation, Change
+from models_tf.score import metric_title, metric_unit
 
 # Of a normal distribution: a change this many standard errors away from none has p < 0.01, as the paper marks it.
 SIGNIFICANT = 2.576
@@ -10,9 +11,8 @@ SIGNIFICANT = 2.576
 
 def to_text(found: Ablation) -> str:
     whole = found.whole
-    lines = [
-        f"{whole.metric} of the whole model: {whole.value:.2f} % (n = {whole.n}, standard error {whole.standard_error:.2f})"
-    ]
+    score = f"{whole.value:.2f}{metric_unit(whole.metric)} (n = {whole.n}, standard error {whole.standard_error:.2f})"
+    lines = [f"{metric_title(whole.metric)} of the whole model: {score}"]
     for title, table in (
         ("change in points without one head", found.heads),
         ("change in points with one head alone in its layer", found.alone),

@@ -11,13 +11,11 @@ from typing import Any
 
 from models_tf.compress import ghosts, heads, layers, neurons, width
 from models_tf.compress.layer_choice import LayerChoice
-from models_tf.compress.settings import AS_REMOVED, MASK, RANDOM, Compression
+from models_tf.compress.settings import AS_REMOVED, BERT, COMPRESSIBLE, GHOSTBERT, MASK, RANDOM, Compression
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.tasks.rows import TaskRows
-
-MODELS = BERT, GHOSTBERT = ("bert", "ghostbert")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +29,14 @@ class Compressed:
 def check(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
     """What can be refused before any row is read."""
     config = checkpoint.config
-    if checkpoint.model_name not in MODELS:
-        raise InputError(f"Only BERT can be compressed ({' or '.join(MODELS)}). Received: {checkpoint.model_name}.")
+    if checkpoint.model_name not in COMPRESSIBLE:
+        raise InputError(
+            f"Only BERT can be compressed ({' or '.join(COMPRESSIBLE)}). Received: {checkpoint.model_name}."
+        )
     if settings.is_empty:
         raise InputError(
-            "Nothing to do: give --drop-layers, --prune-heads, --remove-heads, --prune-ffn or --ghosts. Received: none."
+            "Nothing to do: give --drop-layers, --prune-heads, --remove-heads, --prune-ffn or --ghosts. Received: none of "
+            "them, or a share of 0."
         )
     if (config.ghost_heads or config.ghost_folds) and (settings.changes_width or settings.ghosts is not None):
         raise InputError(

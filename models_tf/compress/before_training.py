@@ -9,13 +9,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from models_tf.atomic_files import write_files
 from models_tf.compress.cli import RECORD_FILE, from_args, is_given
 from models_tf.compress.settings import DEFAULT_ROWS
 from models_tf.errors import InputError
 from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.tasks.rows import TaskRows
-from models_tf.training.output import TrainingOutput
 
 
 def check_flags(args: argparse.Namespace) -> None:
@@ -48,8 +46,12 @@ def compress_student(
     return made.checkpoint, {**record, **made.record}
 
 
-def keep_record(record: dict[str, Any] | None, output: TrainingOutput, command: str) -> None:
-    """What was removed, in a file beside the trained checkpoint."""
-    if record is not None:
-        content = (json.dumps({"command": command, **record}, indent=1) + "\n").encode()
-        output.save_checkpoint(lambda folder: write_files(folder, {RECORD_FILE: content}))
+def record_file(record: dict[str, Any] | None, command: str, resumed: Path | None = None) -> dict[str, bytes]:
+    """What was removed, as a file to lie beside every checkpoint of the training. A training that is `resumed` from a
+    folder keeps the record that its weights were chosen by.
+    """
+    if record is None:
+        return {}
+    if resumed is not None and (resumed / RECORD_FILE).is_file():
+        return {RECORD_FILE: (resumed / RECORD_FILE).read_bytes()}
+    return {RECORD_FILE: (json.dumps({"command": command, **record}, indent=1) + "\n").encode()}

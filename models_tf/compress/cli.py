@@ -11,12 +11,13 @@ from models_tf.compress.layer_choice import FORMS, parse_layers
 from models_tf.compress.settings import (
     AS_REMOVED,
     DEFAULT_ROWS,
-    GHOST_FORMS,
     HEAD_IMPORTANCE,
     HEAD_SCOPES,
     Compression,
     parse_heads,
 )
+from models_tf.encoder.config import GHOST_FORMS
+from models_tf.encoder.heads import BASE
 from models_tf.errors import InputError
 from models_tf.tasks import TASKS
 
@@ -116,6 +117,8 @@ def from_args(args: argparse.Namespace) -> Compression:
             if name in given:
                 flag = "--" + name.replace("_", "-")
                 raise InputError(f"{flag} needs --prune-heads. Received: {flag} alone.")
+        if "min_heads" in given and args.remove_heads is None:
+            raise InputError("--min-heads needs --prune-heads or --remove-heads. Received: --min-heads alone.")
     return Compression(
         **given,
         drop_layers=None if args.drop_layers is None else parse_layers(args.drop_layers),
@@ -137,7 +140,9 @@ def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     settings = from_args(args)
     if args.rows < 1:
         raise InputError(f"--rows must be at least 1. Received: {args.rows}.")
-    output = TrainingOutput(args.output, force=args.force, resume=False, files=OUTPUT_FILES)
+    if args.data is not None and not args.data.exists():
+        raise InputError(f"--data must be a file. Received: {args.data} (no such file).")
+    output = TrainingOutput(args.output, force=args.force, resume=False, files=OUTPUT_FILES, resumable=False)
     output.check()
     if Path(args.checkpoint).is_dir() and args.output.resolve() == Path(args.checkpoint).resolve():
         raise InputError(f"--output must not be the checkpoint itself. Received: {args.output} for both.")
@@ -161,7 +166,9 @@ def _compress(args: argparse.Namespace, settings: Compression, output: Any, stde
         from models_tf.compress.rows import draw, read
 
         if args.data is None:
-            what = "--prune-heads and --prune-ffn choose by gradients" if settings.needs_gradients else "contribution"
+            what = "--prune-heads and --prune-ffn choose by gradients"
+            if not settings.needs_gradients:
+                what = "contribution is what a layer does to the tokens of texts"
             labels = " with labels" if settings.needs_gradients else ""
             raise InputError(f"--data FILE{labels} is needed: {what}. Received: no --data.")
         columns = Columns(text=args.text_column, pair=args.text_pair_column, label=args.label_column)
@@ -181,6 +188,7 @@ def _compress(args: argparse.Namespace, settings: Compression, output: Any, stde
         "command": shlex.join(["export-mobile", *sys.argv[1:]]),
         "checkpoint": Path(args.checkpoint).name,
         "model": made.checkpoint.model_name,
+        "head": made.checkpoint.head.kind,
         "data": args.data.name if rows is not None else None,
         **made.record,
     }
@@ -215,12 +223,14 @@ def summary(record: dict[str, Any], args: argparse.Namespace) -> str:
     if record["rows"]:
         lines.append(f"chosen on {record['rows']} rows of {record['data']}")
     following = ["export-mobile", "train", "--model", record["model"], "--checkpoint", record["output"]]
-    following += ["--teacher", str(args.checkpoint), "--train", "FILE", "--dev", "FILE", "--output", "DIR"]
+    if record["head"] != BASE:  # a base model has no answers to learn from
+        following += ["--teacher", str(args.checkpoint)]
+    following += ["--train", "FILE", "--dev", "FILE", "--output", "DIR"]
     lines += [f"checkpoint: {record['output']}", f"to recover accuracy: {shlex.join(following)}"]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _ghosts(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 65_536:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1, or nothing. Received: {text!r}")
+    if not text.isascii() or not text.isdecimal() or len(text) > 5 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be from 1 to the number of heads, or nothing. Received: {text!r}")
     return int(text)

@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from models_tf.compress.settings import HEAD_SCOPES, PER_LAYER
 from models_tf.errors import InputError
-
-SCOPES = PER_LAYER, GLOBAL = ("layer", "global")
 
 
 def kept_count(total: int, share: float) -> int:
@@ -27,8 +26,8 @@ def choose_heads(
     importance: Sequence[np.ndarray], *, share: float, scope: str = PER_LAYER, minimum: int = 1, normalize: bool = False
 ) -> list[list[int]]:
     """Numbers of the heads that stay in each layer, the most important first. Of equal ones the lower number stays."""
-    if scope not in SCOPES:
-        raise ValueError(f"`scope` must be one of {', '.join(SCOPES)}. Received: {scope!r}.")
+    if scope not in HEAD_SCOPES:
+        raise ValueError(f"`scope` must be one of {', '.join(HEAD_SCOPES)}. Received: {scope!r}.")
     fewest = min(len(scores) for scores in importance)
     if not 1 <= minimum <= fewest:
         raise InputError(f"--min-heads must be 1 to {fewest}, the heads of a layer. Received: {minimum}.")

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
+from models_tf.compress.settings import MASK, TOKEN
 from models_tf.encoder import forward
 from models_tf.encoder.network import Network
 
-METHODS = MASK, TOKEN = ("mask", "token")
+METHODS = (MASK, TOKEN)
 # (outputs by name, batch) -> the loss that is differentiated
 Loss = Callable[[dict[str, tf.Tensor], Mapping[str, tf.Tensor]], tf.Tensor]
 

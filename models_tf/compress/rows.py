@@ -11,6 +11,7 @@ from models_tf.compress.importance import Loss
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
 from models_tf.errors import InputError
 from models_tf.huggingface.checkpoint import EncoderCheckpoint
+from models_tf.huggingface.document import MULTI_LABEL
 from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tasks import CLASSIFICATION as CLASSES
 from models_tf.tasks import QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION, read_rows
@@ -21,7 +22,6 @@ from models_tf.training.token_losses import task_loss
 
 # Gradients of a batch are added up before the absolute value is taken: DynaBERT's batches have 32 rows.
 BATCH_SIZE = 32
-MULTI_LABEL = "multi_label_classification"
 DEFAULT_SEQ_LEN, QUESTION_SEQ_LEN = 128, 384
 _TARGET = "target:"
 _TASK_OF_HEAD = {CLASSIFICATION: CLASSES, TOKENS: TOKEN_CLASSIFICATION, QUESTIONS: QUESTION_ANSWERING}

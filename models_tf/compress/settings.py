@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from models_tf.compress.layer_choice import LayerChoice, parse_layers
+from models_tf.encoder.config import GHOST_FORMS, MAX_GHOST_KERNEL
 from models_tf.errors import InputError
 
 # `mask` and `token` are explained in `importance.py`, `layer` and `global` in `heads.py`, the ghosts in `ghostbert`.
 HEAD_IMPORTANCE = MASK, TOKEN, RANDOM = ("mask", "token", "random")
-HEAD_SCOPES = ("layer", "global")
-GHOST_FORMS = ("heads", "outputs")
+HEAD_SCOPES = PER_LAYER, GLOBAL = ("layer", "global")
 # As many ghosts as heads and folds are gone.
 AS_REMOVED = 0
+# Models that can be compressed.
+COMPRESSIBLE = BERT, GHOSTBERT = ("bert", "ghostbert")
 # Rows that importance and contribution are measured on.
 DEFAULT_ROWS = 2048
 _REMOVED = re.compile(r"\s*(\d{1,5})\s*:\s*(\d{1,5}(?:\s*,\s*\d{1,5})*)\s*", flags=re.ASCII)
@@ -62,6 +64,9 @@ class Compression:
                 raise InputError(f"{_flag(name)} must be a whole number from {low}. Received: {value}.")
         if self.ghosts is not None and (not isinstance(self.ghosts, int) or self.ghosts < 0):
             raise InputError(f"--ghosts must be a whole number from 1, or nothing. Received: {self.ghosts}.")
+        size = self.ghost_kernel
+        if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_GHOST_KERNEL or not size % 2:
+            raise InputError(f"--ghost-kernel must be an odd number from 1 to {MAX_GHOST_KERNEL}. Received: {size}.")
         if self.prune_heads and self.remove_heads:
             raise InputError("Give --prune-heads or --remove-heads, not both. Received: both.")
 

@@ -1,7 +1,7 @@
 """Reads the checkpoint that is to be compressed: BERT, with or without ghosts; any other is refused by its name."""
 
 from models_tf import registry
-from models_tf.compress.apply import MODELS
+from models_tf.compress.settings import COMPRESSIBLE
 from models_tf.errors import InputError
 from models_tf.huggingface import checkpoint
 from models_tf.huggingface.checkpoint import EncoderCheckpoint
@@ -10,15 +10,17 @@ from models_tf.huggingface.folder import CONFIG_FILE, find_folder, read_document
 
 def load_bert(source: str, model: str | None = None) -> EncoderCheckpoint:
     """A folder or hub id. Says what it holds before any weight is read."""
-    if model is not None and model not in MODELS:
+    if model is not None and model not in COMPRESSIBLE:
         registry.get(model)  # a name that does not exist has its own error
-        raise InputError(f"--model must be {' or '.join(MODELS)}: only BERT can be compressed. Received: {model}.")
+        raise InputError(
+            f"--model must be {' or '.join(COMPRESSIBLE)}: only BERT can be compressed. Received: {model}."
+        )
     folder = find_folder(source)
     found = read_document(folder).get("model_type")
-    if found not in MODELS:
+    if found not in COMPRESSIBLE:
         received = f"a {found} checkpoint" if isinstance(found, str) else "a config without `model_type`"
         raise InputError(
-            f"Only BERT can be compressed, {folder / CONFIG_FILE} must say `model_type` {' or '.join(MODELS)}. "
+            f"Only BERT can be compressed, {folder / CONFIG_FILE} must say `model_type` {' or '.join(COMPRESSIBLE)}. "
             f"Received: {received}."
         )
     return checkpoint.load(folder, model=model)

@@ -21,7 +21,7 @@ HALF: dict[str, Any] = {
     "ghost_on": GHOST_HEADS,
     "ghost_kernel": 3,
 }
-# The same of a model as large as MiniLM-L6, which is exported in a minute.
+# The same of a model as large as MiniLM-L6, for a quicker export.
 HALF_SMALL: dict[str, Any] = {
     **HALF,
     "hidden_size": 384,

@@ -28,7 +28,8 @@ ACTIVATIONS = {
     "silu": "silu",
     "swish": "silu",
 }
-PROBLEM_TYPES = ("regression", "single_label_classification", "multi_label_classification")
+MULTI_LABEL = "multi_label_classification"
+PROBLEM_TYPES = ("regression", "single_label_classification", MULTI_LABEL)
 DEFAULT_NUM_LABELS = 2  # of `transformers`
 
 
@@ -116,7 +117,7 @@ class Document:
         if self.values.get("problem_type") is None:
             return None
         found = self.choice("problem_type", "", PROBLEM_TYPES)
-        if (found == "regression") != (num_labels == 1) and found != "multi_label_classification":
+        if (found == "regression") != (num_labels == 1) and found != MULTI_LABEL:
             self.fail("problem_type", f"one that fits {num_labels} label{'s' * (num_labels != 1)}", found)
         return found
 

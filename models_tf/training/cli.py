@@ -104,7 +104,11 @@ def _add_token_arguments(group: Any) -> None:
     group.add_argument("--checkpoint", metavar="DIR", help="fine-tune this folder or hub id; without: from scratch")
     group.add_argument("--vocab", type=Path, metavar="PATH", help="vocab.txt, or a folder with it (default: the "
                        "checkpoint's, else the teacher's)")  # fmt: skip
-    group.add_argument("--preset", metavar="NAME", help="sizes of a new model (mobilebert: opt, tiny, ib-bert)")
+    group.add_argument(
+        "--preset",
+        metavar="NAME",
+        help="sizes of a new model (mobilebert: opt, tiny, ib-bert; bert: base; ghostbert: half, half-small)",
+    )
     group.add_argument("--text-pair-column", metavar="NAME", help="the second text of a row")
     group.add_argument(
         "--weight-decay",

@@ -75,7 +75,6 @@ class Movement:
             name: tf.Variable(tf.ones(weight.shape, tf.bool), trainable=False) for name, weight in self.kernels.items()
         }
         self.penalty_weight = tf.Variable(0.0, trainable=False)
-
         self.penalized = settings.kind == SOFT
 
     @property
@@ -92,7 +91,7 @@ class Movement:
         return found
 
     def penalty(self) -> tf.Tensor:
-        """Of `soft`; the mean over the matrices of their means, as in the authors' code."""
+        """Of `soft`: the mean over the matrices of their means."""
         means = [tf.reduce_mean(tf.sigmoid(score)) for score in self.scores.values()]
         return self.penalty_weight * tf.add_n(means) / len(means)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOVEMENTS = TOPK, SOFT = ("topk", "soft")
-# Of each matrix, at least this share is kept whatever its scores are.
+# Of each matrix, at least this share is kept whatever its scores are (the authors' number, as remembered).
 LEAST_SHARE = 0.005
 _RANGES = {
     "threshold": (1e-3, 0.999),
@@ -27,7 +27,7 @@ class MovementSettings:
     kind: str
     keep: float = 0.15
     initial_keep: float = 1.0
-    threshold: float = 0.1
+    threshold: float = 0.1  # this and the penalty: the authors' as remembered, not checked against their code
     penalty: float = 400.0
     score_rate: float = 1e-2
     warmup: float = 0.1

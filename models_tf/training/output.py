@@ -27,9 +27,20 @@ EXIT_INTERRUPTED = 2
 class TrainingOutput:
     """Checkpoint and state of one training, and what to say about them when it ends early."""
 
-    def __init__(self, folder: Path, *, force: bool, resume: bool, files: Collection[str] = CHECKPOINT_FILES) -> None:
-        """`files` are those of a checkpoint: an earlier training's are removed when a new one begins."""
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        force: bool,
+        resume: bool,
+        files: Collection[str] = CHECKPOINT_FILES,
+        resumable: bool = True,
+    ) -> None:
+        """`files` are those of a checkpoint: an earlier training's are removed when a new one begins. What is not `resumable`
+        is done at once, and its command has no --resume.
+        """
         self.folder, self._force, self._resume, self._files = folder, force, resume, files
+        self._resumable = resumable
         self._caches = set[str]()
         self._made: list[Path] = []
         self._has_state = resume
@@ -48,9 +59,8 @@ class TrainingOutput:
                 f"--resume needs {folder / STATE_FILE}, which a killed training leaves. Received: no such file."
             )
         if folder.exists() and any(folder.iterdir()) and not (self._force or self._resume):
-            raise InputError(
-                f"--output must be new. Received: {folder} (exists). Remedy: --resume, --force or another name."
-            )
+            ways = "--resume, --force" if self._resumable else "--force"
+            raise InputError(f"--output must be new. Received: {folder} (exists). Remedy: {ways} or another name.")
         try:
             self._make_folder()
             with tempfile.TemporaryFile(dir=folder):

@@ -1,7 +1,7 @@
 """The state of an interrupted training: one file, replaced as a whole, no pickle."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -53,15 +53,21 @@ def load_state(
     except (SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
     wanted = json.loads(json.dumps(fingerprint, sort_keys=True))
-    for key in sorted(set(saved) | set(wanted)):
-        if saved.get(key) != wanted.get(key):
-            raise InputError(
-                f"--resume must have the settings it began with: {key} was {saved.get(key)!r}. "
-                f"Received: {wanted.get(key)!r}."
-            )
+    for key, before, now in _differences(saved, wanted):
+        raise InputError(f"--resume must have the settings it began with: {key} was {before!r}. Received: {now!r}.")
     if [array.shape for array in arrays] != [tuple(shape) for shape in shapes]:
         raise _damaged(path, "its tensors do not fit the model")
     return position, arrays
+
+
+def _differences(saved: dict[str, Any], wanted: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Settings that differ, in an object those inside of it. One that is absent is one that is null."""
+    for key in sorted(set(saved) | set(wanted)):
+        before, now = saved.get(key), wanted.get(key)
+        if isinstance(before, dict) and isinstance(now, dict):
+            yield from _differences(before, now, f"{prefix}{key}.")
+        elif before != now:
+            yield prefix + key, before, now
 
 
 def _damaged(path: Path, reason: str) -> InputError:

@@ -15,6 +15,7 @@ from models_tf.encoder.heads import CLASSIFICATION
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.huggingface import checkpoint
+from models_tf.huggingface.document import MULTI_LABEL
 from models_tf.huggingface.folder import CONFIG_FILE, read_document
 from models_tf.spec import LOGITS
 from models_tf.tasks.rows import clean, number_labels, shorten
@@ -26,7 +27,6 @@ from models_tf.training.token_batches import Predictor
 from models_tf.training.token_teacher import read_cache
 
 CACHE_NAME = "logits_{number}"
-_MULTI_LABEL = "multi_label_classification"
 # Rows tokenized together: a file of any size is taught in little memory.
 _ROWS = 8192
 
@@ -43,7 +43,7 @@ class TextTeacher:
         loaded = checkpoint.load(folder)
         if loaded.head.kind != CLASSIFICATION or len(loaded.labels) < 2:
             raise InputError(f"--teacher must be a model for classification. Received: {folder}, {loaded.head.kind}.")
-        if (loaded.problem_type == _MULTI_LABEL) != multi_label:
+        if (loaded.problem_type == MULTI_LABEL) != multi_label:
             wanted = "several labels" if multi_label else "one label"
             raise InputError(f"--teacher must give {wanted} a row, as the student. Received: {folder}, which does not.")
         if not loaded.tokenizer_files:

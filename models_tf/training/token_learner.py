@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from models_tf.atomic_files import write_files
+from models_tf.compress.cli import RECORD_FILE
 from models_tf.encoder.model import Encoder
 from models_tf.huggingface import checkpoint
 from models_tf.huggingface.checkpoint import EncoderCheckpoint
@@ -33,7 +34,7 @@ from models_tf.training.transfer import Transfer
 from models_tf.training.transfer_settings import NONE
 
 TRAINING_FILE = "training.json"
-OUTPUT_FILES = (CONFIG_FILE, WEIGHTS_FILE, *TOKENIZER_FILES, TRAINING_FILE)
+OUTPUT_FILES = (CONFIG_FILE, WEIGHTS_FILE, *TOKENIZER_FILES, TRAINING_FILE, RECORD_FILE)
 TRANSFER_STAGE = "transfer"
 PRUNING_STAGE = "movement"  # until the final sparsity is reached
 _TARGET, _SOFT = "target:", "soft:"
@@ -57,10 +58,14 @@ class TokenLearner:
         command: str,
         soft: Mapping[str, np.ndarray] | None = None,
         teacher: EncoderCheckpoint | None = None,
+        beside: Mapping[str, bytes] | None = None,
     ) -> None:
-        """`soft` are a teacher's outputs on the rows of `train`, by name; `teacher` is needed to learn its inside."""
+        """`soft` are a teacher's outputs on the rows of `train`, by name; `teacher` is needed to learn its inside. Files
+        `beside` are written with every checkpoint.
+        """
         self.student, self.train, self.dev = student, train, dev
         self.settings, self.output, self.command, self.soft = settings, output, command, dict(soft or {})
+        self.beside = dict(beside or {})
         self.model = Encoder(student.config, student.head, student.tensors)
         self.lengths = lengths_of(train.inputs)
         self.steps_per_epoch = math.ceil(len(train) / settings.batch_size)
@@ -210,7 +215,7 @@ class TokenLearner:
             document["dev_exact_match"] = self.score.exact_match
 
         def write(folder: Any) -> None:
-            checkpoint.save(folder, best)
+            checkpoint.save(folder, best, beside=self.beside)
             self._write_document(document)
 
         self.output.save_checkpoint(write)

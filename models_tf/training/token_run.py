@@ -14,6 +14,7 @@ from models_tf.errors import InputError
 from models_tf.huggingface import checkpoint
 from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.huggingface.folder import read_tokenizer_files
+from models_tf.score import metric_title, metric_unit
 from models_tf.tasks import QUESTION_ANSWERING, read_rows
 from models_tf.tasks.rows import Columns, TaskRows
 from models_tf.tokenization import VOCAB, Tokenizer
@@ -45,9 +46,10 @@ def summary(result: dict[str, Any]) -> str:
     exact = f", exact match {result['dev_exact_match']:.2f} %" if "dev_exact_match" in result else ""
     if "movement_kept" in result:
         exact += f", {100 * result['movement_kept']['share']:.2f} % of the kernels' weights kept"
+    score = f"{metric_title(result['metric'])} {result['dev_score']:.2f}{metric_unit(result['metric'])}"
     return (
-        f"dev {result['metric']} {result['dev_score']:.2f} % (n = {result['dev_rows']}, standard error "
-        f"{result['dev_standard_error']:.2f}){exact}; best of {result['epochs']} epochs: {result['best_epoch']}; "
+        f"dev {score} (n = {result['dev_rows']}, standard error {result['dev_standard_error']:.2f}){exact}; "
+        f"best of {result['epochs']} epochs: {result['best_epoch']}; "
         f"checkpoint: {result['output']}\n"
     )
 
@@ -110,13 +112,12 @@ def train(args: argparse.Namespace, output: TrainingOutput, stderr: TextIO) -> d
         command=command,
         soft=soft,
         teacher=teacher,
+        beside=before_training.record_file(removed, command, output.folder if args.resume else None),
     )
     trainer = Trainer(learner, settings=settings, output=output, progress=progress)
     if soft and not args.resume:
         trainer.save_state()  # the teacher's work can be resumed from the start
-    result = trainer.run(resume=args.resume)
-    before_training.keep_record(removed, output, command)
-    return result
+    return trainer.run(resume=args.resume)
 
 
 def _head_notes(student: EncoderCheckpoint, settings: TokenSettings) -> tuple[str, ...]:

@@ -130,13 +130,15 @@ def test_ghosts_make_a_ghostbert_that_can_be_trained(command, folder, tmp_path):
 
 def test_contribution_and_random_heads_work_without_labels(command, folder, tmp_path):
     for source in ("bert", "base"):
-        command(
+        printed = command(
             "compress", "--checkpoint", folder / source, "--data", folder / "texts.tsv", "--drop-layers",
             "contribution:2", "--prune-heads", "0.5", "--head-importance", "random", "--output", f"small-{source}",
         )  # fmt: skip
         record = json.loads((tmp_path / f"small-{source}" / "compression.json").read_text())
         assert len(record["layers"]["similarity"]) == 3
         assert len(record["layers"]["dropped"]) == 2
+        # The command that it suggests must work: a base model has no answers to teach.
+        assert ("--teacher" in printed) == (source == "bert")
 
 
 @pytest.mark.parametrize("data", ["tagger.txt", "regression.tsv", "questions.json"])
@@ -195,11 +197,14 @@ CASES: list[tuple[list[str], str]] = [
     (["--prune-heads", "0.5", "--data", "rows.tsv", "--task", "regression"], "--task must be classification"),
     (["--prune-heads", "0.5", "--data", "rows.tsv", "--max-seq-len", "50"], "--max-seq-len must be 4 to 20"),
     (["--prune-heads", "0.5", "--min-heads", "9", "--data", "rows.tsv"], "--min-heads must be 1 to 4"),
-    (["--ghosts", "0"], "argument --ghosts: must be a whole number from 1"),
+    (["--ghosts", "0"], "argument --ghosts: must be from 1 to the number of heads, or nothing. Received: '0'"),
     (["--ghosts", "5"], "--ghosts must be at most the 4 heads. Received: 5."),
-    (["--ghosts", "--ghost-kernel", "4"], "`ghost_kernel` must be an odd number"),
+    (["--ghosts", "--ghost-kernel", "4"], "--ghost-kernel must be an odd number from 1 to 31. Received: 4."),
     (["--drop-layers", "1", "--ghost-on", "heads"], "--ghost-on needs --ghosts"),
     (["--drop-layers", "1", "--head-scope", "global"], "--head-scope needs --prune-heads"),
+    (["--drop-layers", "1", "--min-heads", "2"], "--min-heads needs --prune-heads or --remove-heads"),
+    (["--drop-layers", "1", "--data", "absent.tsv"], "--data must be a file. Received:"),
+    (["--prune-heads", "0", "--data", "rows.tsv"], "Nothing to do: give --drop-layers"),
     ([], "Nothing to do: give --drop-layers"),
     (["--drop-layers", "1", "--model", "prado"], "--model must be bert or ghostbert"),
     (["--drop-layers", "1", "--model", "brt"], "Unknown model"),
@@ -247,7 +252,7 @@ def test_an_output_that_exists_or_is_the_checkpoint_is_refused(refused, folder, 
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").write_text("mine")
     flags = ("compress", "--checkpoint", folder / "bert", "--drop-layers", "top:1", "--output")
-    assert "--output must be new" in refused(*flags, tmp_path / "there")
+    assert "(exists). Remedy: --force or another name." in refused(*flags, tmp_path / "there")
     assert everything_under(tmp_path / "there") == ["file"]
     assert "must not be the checkpoint itself" in refused(*flags, folder / "bert", "--force")
     assert checkpoint.load(folder / "bert").config.num_layers == 3

@@ -11,6 +11,7 @@ from compress_cases import bert, stored
 from export_command import everything_under
 from exporters import cli
 from exporters.request import ExportRequest
+from models_tf.compress import before_training
 from models_tf.compress.settings import Compression
 from models_tf.errors import InputError
 from models_tf.huggingface import checkpoint
@@ -99,6 +100,7 @@ def test_an_export_can_compress_first_and_says_what_it_removed(command, folder):
         (["--drop-layers", "top:1", "--importance-data", "rows.tsv"], "--importance-data is for --prune-heads"),
         (["--prune-ffn", "0.5", "--importance-data", "absent.tsv"], "--importance-data must be a file"),
         (["--remove-heads", "0:7"], "heads from 0 to 3 of layer 0. Received: 7."),
+        (["--model", "mobilebert", "--prune-heads", "0.5"], "Only BERT can be compressed (bert or ghostbert)."),
     ],
 )
 def test_an_export_refuses_what_compress_refuses(command, folder, flags, words):
@@ -116,6 +118,8 @@ def test_compression_is_for_bert_only(command):
     with pytest.raises(InputError, match="must be a Compression"):
         ExportRequest(model="bert", random_init=True, compression="top:1")
     ExportRequest(model="bert", random_init=True, compression=Compression(drop_layers="top:1"))
+    with pytest.raises(InputError, match="Untrained weights have no importance to choose by"):
+        ExportRequest(model="bert", random_init=True, compression=Compression(prune_heads=0.5))
 
 
 @pytest.mark.slow
@@ -130,6 +134,15 @@ def test_training_can_compress_its_checkpoint_first(command, folder):
     assert (found.config.num_layers, found.config.kept_heads, found.config.kept_ffn) == (2, (2, 2), (16, 16))
     record = json.loads(Path("trained/compression.json").read_text())
     assert (record["layers"]["dropped"], record["rows"], record["data"]) == ([1], 40, "rows.tsv")
+
+
+def test_every_checkpoint_of_a_training_has_its_record_and_a_resumed_one_keeps_it(tmp_path):
+    assert before_training.record_file(None, "train", tmp_path) == {}
+    made = before_training.record_file({"rows": 3}, "train", tmp_path)
+    assert json.loads(made["compression.json"]) == {"command": "train", "rows": 3}
+    (tmp_path / "compression.json").write_bytes(made["compression.json"])
+    assert before_training.record_file({"rows": 4}, "train --resume", tmp_path) == made
+    assert before_training.record_file({"rows": 4}, "train --force") != made
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,12 @@ CONFIG = EncoderConfig(
     ghost_folds=(2, 1),
 )
 MODULES = 4  # attention and FFN of two layers
-# As in test_quantize_encoder_tflite.py; in the form `outputs` sums of all heads and folds are rounded once more before
-# ghosts are made of them, and their sum with the ghosts after it: a third more.
-SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.16}
-CORRELATION = {"float32": 0.99999, "fp16": 0.9999, "int8-dynamic": 0.995, "int8": 0.99}
+# The limits of test_quantize_encoder_tflite.py.
+SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.1}
+CORRELATION = {"float32": 0.99999, "fp16": 0.9999, "int8-dynamic": 0.995, "int8": 0.995}
+# One file misses them: the form `outputs` in int8 TFLite was seen at 0.155, the same in ONNX, where the convolution stays
+# float, at 0.051. The limit was set after that. It shows that nothing has become worse, not that this is good.
+OUTPUTS_INT8_TFLITE = 0.16
 
 
 @functools.cache
@@ -107,9 +109,10 @@ def onnx_model(recipe: str, form: str, head: str = "classification") -> onnx.Mod
     return {"fp16": to_float16_onnx, "int8-dynamic": to_int8_dynamic_onnx}[recipe](model)
 
 
-def follows(found: dict[str, np.ndarray], form: str, recipe: str) -> None:
+def follows(found: dict[str, np.ndarray], form: str, recipe: str, target: str) -> None:
     expected = graph(form).predict(VALUES)["logits"]
-    assert np.abs(found["logits"] - expected).max() <= SHARE[recipe] * np.ptp(expected)
+    limit = OUTPUTS_INT8_TFLITE if (form, recipe, target) == ("outputs", "int8", "tflite") else SHARE[recipe]
+    assert np.abs(found["logits"] - expected).max() <= limit * np.ptp(expected)
     assert np.corrcoef(found["logits"].ravel(), expected.ravel())[0, 1] > CORRELATION[recipe]
 
 
@@ -117,7 +120,7 @@ def follows(found: dict[str, np.ndarray], form: str, recipe: str) -> None:
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_a_tflite_file_follows_the_float_network_and_is_what_the_recipe_says(form: str, recipe: str) -> None:
     content = tflite(recipe, form)
-    follows(tiny_encoders.run_tflite(content, VALUES), form, recipe)
+    follows(tiny_encoders.run_tflite(content, VALUES), form, recipe, "tflite")
     found = audit_tflite(content)
     assert found.findings[recipe] == ()
     assert found.min_runtime == ("TensorFlow Lite 2.14" if recipe == "int8" else "TensorFlow Lite 2.9")
@@ -127,7 +130,7 @@ def test_a_tflite_file_follows_the_float_network_and_is_what_the_recipe_says(for
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_an_onnx_file_follows_the_float_network_and_is_what_the_recipe_says(form: str, recipe: str) -> None:
     model = onnx_model(recipe, form)
-    follows(tiny_encoders.run_onnx(model, VALUES), form, recipe)
+    follows(tiny_encoders.run_onnx(model, VALUES), form, recipe, "onnx")
     assert audit_onnx(model.SerializeToString()).findings[recipe] == ()
 
 
@@ -152,7 +155,7 @@ def test_tflite_runtime_2_14_runs_the_file(form: str, recipe: str, tmp_path: Any
     # A process of its own: after TensorFlow the runtime cannot be imported.
     paths = [str(tmp_path / name) for name in ("model.tflite", "in.npz", "out.npy")]
     subprocess.run([sys.executable, "-c", RUNTIME_JOB, *paths], check=True, capture_output=True)
-    follows({"logits": np.load(tmp_path / "out.npy")}, form, recipe)
+    follows({"logits": np.load(tmp_path / "out.npy")}, form, recipe, "tflite")
 
 
 @pytest.mark.parametrize("recipe", SHARE)
@@ -215,9 +218,10 @@ def other_padding(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"ids": ids.astype(np.int32), "mask": values["mask"], "segments": segments.astype(np.int32)}
 
 
-# Rows of two tokens can have lower attention scores than any row that was calibrated on; then a padded token gets a 256th of
-# the attention in int8, with ghosts or without. Here it is ghosts that are looked at.
-PADDED = tiny_encoders.inputs(40, seed=9, shortest=5)
+# Rows of two tokens ([CLS] and [SEP], an empty text) are left out: they can have lower attention scores than any row that was
+# calibrated on, and then a padded token gets a 256th of the attention in int8. Seen on such rows of VALUES, in steps of the
+# output: up to 2.8 with ghosts, up to 1.8 without. From three tokens on nothing moves at all.
+PADDED = tiny_encoders.inputs(40, seed=9, shortest=3)
 
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
@@ -237,8 +241,8 @@ def test_what_stands_in_padding_does_not_leak_through_ghosts(form: str, recipe: 
     for name, values in clean.items():
         low, high = onnx_ranges(form, head).ranges[name]
         moved = np.abs(values - changed[name])[tokens].max()
-        # float32: rounding of the masked weights. int8: one step of the output's range, and the rounding of float32.
-        assert moved <= (1.001 / 255 if recipe == "int8" else 1e-5) * (high - low), name
+        # float32: rounding of the masked weights. int8: a padded token's share of the attention is rounded to zero.
+        assert moved <= (0.0 if recipe == "int8" else 1e-5 * (high - low)), name
     # A file that answers the same for everything would pass too.
     for name, values in graph(form, head).predict(PADDED).items():
         assert np.corrcoef(clean[name][tokens], values[tokens])[0, 1] > 0.98

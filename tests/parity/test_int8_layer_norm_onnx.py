@@ -43,9 +43,10 @@ CONFIG = EncoderConfig(
 )
 VALUES = tiny_encoders.inputs(40, seed=9)
 # Channels that a trained encoder has too: the FFN writes much more into them than into the others. The norm behind divides
-# all by it (for two of 32 channels by LARGE / 4), and its gammas make that good; that of attention hands on some more, and
-# small weights read it.
-OUTLIERS, LARGE, MEDIUM = [3, 17], 80.0, 8.0
+# all by it (for two of 32 channels by LARGE / 4), and its gammas make that good; that of attention hands on more, and small
+# weights read it. The two have opposite signs: otherwise they shift the mean that the norm subtracts, and every answer is a
+# constant of a few units with 0.03 of signal on it, less than one step of 8 bits.
+OUTLIERS, LARGE, MEDIUM = [3, 17], 80.0, 32.0
 
 
 def channels(outlier: float, other: float) -> np.ndarray:
@@ -59,7 +60,7 @@ def graph(head: str) -> NetworkGraph:
     tensors = tiny_encoders.random_tensors(CONFIG, tiny_encoders.HEADS[head])
     for layer in range(CONFIG.num_layers):
         name = f"layers.{layer}"
-        tensors[f"{name}.ffn.0.output.bias"] += channels(LARGE, 0.0)
+        tensors[f"{name}.ffn.0.output.bias"][OUTLIERS] += (LARGE, -LARGE)
         tensors[f"{name}.ffn.0.norm.gamma"] *= channels(1.0, LARGE / 4)
         tensors[f"{name}.attention_norm.gamma"] *= channels(MEDIUM, 1.0)
         tensors[f"{name}.ffn.0.intermediate.kernel"] /= channels(MEDIUM, 1.0)[:, None]
@@ -95,13 +96,18 @@ def leveled(head: str = "classification") -> tuple[onnx.ModelProto, CalibrationR
 
 
 def error(model: onnx.ModelProto, head: str = "classification") -> float:
-    """Root mean square over that of the float answers around their mean, the largest of all outputs."""
+    """Root mean square over that of the float answers, each around its mean of all rows; the largest of all outputs."""
     found, expected = tiny_encoders.run_onnx(model, VALUES), graph(head).predict(VALUES)
     assert set(found) == set(expected)
-    return max(
-        float(np.std(of_tokens(found[name]) - of_tokens(values)) / np.std(of_tokens(values)))
-        for name, values in expected.items()
-    )
+    shares = []
+    for name, values in expected.items():
+        exact = of_tokens(values)
+        shares.append(size(of_tokens(found[name]) - exact) / size(exact - exact.mean(axis=0)))
+    return max(shares)
+
+
+def size(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
 
 
 def of_tokens(values: np.ndarray) -> np.ndarray:
@@ -110,18 +116,26 @@ def of_tokens(values: np.ndarray) -> np.ndarray:
     return values[mask > 0] if values.shape[:2] == mask.shape else values
 
 
-@pytest.mark.parametrize("head", ["classification", "base"])
+@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+def test_answers_depend_on_the_row(head):
+    """Else the error below would be that of a constant."""
+    for values in graph(head).predict(VALUES).values():
+        exact = of_tokens(values)
+        assert size(exact - exact.mean(axis=0)) >= 0.2 * size(exact)
+
+
+@pytest.mark.parametrize("head", tiny_encoders.HEADS)
 def test_int8_follows_float_in_spite_of_outlier_channels(head):
-    # Rounding at some ten dense layers in a row, to 8 bits of inputs and 7 of weights, each 1/60 or so of what it rounds:
-    # 0.05; twice that is allowed.
-    assert error(int8(head), head) <= 0.1
+    # Queries and keys are rounded by 1/60 or so, 7 bits of weights and 8 of inputs, and give scores of about 6 units: 0.1 in
+    # a score is a tenth of an attention weight, in every layer. Twice that is allowed, of every head.
+    assert error(int8(head), head) <= 0.2
 
 
-@pytest.mark.parametrize("head", ["classification", "question-answering"])
-def test_unequal_channels_lose_more(head, monkeypatch):
+@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+def test_unequal_channels_lose_half_as_much_again(head, monkeypatch):
     good = error(int8(head), head)
     monkeypatch.setattr(onnx_static, "level_dense_onnx", lambda _, found: found)
-    assert error(quantize_static_onnx(float_onnx(head), ranges(head)), head) >= 1.2 * good
+    assert error(quantize_static_onnx(float_onnx(head), ranges(head)), head) >= 1.5 * good
 
 
 @pytest.mark.parametrize("head", tiny_encoders.HEADS)
@@ -153,8 +167,8 @@ def test_channels_of_a_leveled_tensor_are_alike():
 
     model, found = leveled()
     added = [name for name in found.ranges if name not in ranges().ranges]
-    assert unevenness(ranges(), list(ranges().channels)) > 8
-    assert unevenness(calibrated(model), added) < 6
+    assert unevenness(ranges(), list(ranges().channels)) > MEDIUM
+    assert unevenness(calibrated(model), added) < 2
 
 
 def test_without_channels_nothing_is_leveled():

@@ -241,3 +241,11 @@ def test_a_state_of_another_shape_is_refused(tmp_path: Path) -> None:
     save_state(tmp_path, Position(), {}, [np.zeros(2)])
     with pytest.raises(InputError, match="do not fit the model"):
         load_state(tmp_path, {}, [(3,)])
+
+
+def test_a_setting_that_is_not_that_of_the_state_is_named_also_inside_of_an_object(tmp_path: Path) -> None:
+    save_state(tmp_path, Position(), {"config": {"kept_heads": (2, 2), "layers": 2}, "seed": 1}, [])
+    with pytest.raises(InputError, match=r"config\.kept_heads was \[2, 2\]\. Received: \[3, 2\]\.$"):
+        load_state(tmp_path, {"config": {"kept_heads": (3, 2), "layers": 2}, "seed": 2}, [])
+    # A setting that is new since is not another one where it is not used.
+    load_state(tmp_path, {"config": {"kept_heads": (2, 2), "layers": 2, "new": None}, "seed": 1}, [])

@@ -1,15 +1,16 @@
 """The command: quick help, one-line errors, exit codes."""
 
+import os
 import subprocess
 import sys
-import time
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from exporters import cli, pipeline
+from exporters import cli, pipeline, request
 from exporters.errors import GATES, ParityError
+from models_tf import registry
 from models_tf.errors import InputError
 from quantize.recipe import RECIPES
 
@@ -27,12 +28,13 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
     )
 
 
-def test_help_answers_in_half_a_second():
+def test_help_takes_half_a_second_of_processor_time_at_most():
     best = 9.0
-    for _ in range(5):  # the machine may be busy: the best run is what the code needs
-        start = time.perf_counter()
+    for _ in range(5):  # caches may be cold: the best run is what the code needs
+        start = os.times()
         done = run("--help")
-        best = min(best, time.perf_counter() - start)
+        end = os.times()
+        best = min(best, end.children_user + end.children_system - start.children_user - start.children_system)
     assert done.returncode == 0
     assert "--max-drop" in done.stdout
     assert best < 0.5
@@ -81,6 +83,13 @@ def test_help_names_every_flag_of_the_issue_and_all_exit_codes(capsys):
         assert f"{kind.exit_code} {kind.gate}" in text
     for recipe in RECIPES.values():
         assert f"{recipe.name:<13} {recipe.description}" in text
+
+
+def test_help_names_the_presets_of_every_family_the_default_first():
+    found = "; ".join(
+        f"{name} {', '.join(registry.get(name).family().presets)}" for name in registry.names(registry.TOKENS)
+    )
+    assert request.PRESETS_HELP.endswith(f": {found}")
 
 
 @pytest.mark.parametrize(

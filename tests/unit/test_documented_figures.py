@@ -71,3 +71,64 @@ def test_the_table_of_rewrites_shows_what_was_measured(part: str) -> None:
         (row,) = rows_of("docs/mobilebert.md", name, str(measured["layers"]))
         assert f"| {result['litert']['ratio']:.3f} (" in row
         assert f"| {result['onnxruntime']['ratio']:.3f} (" in row
+
+
+BERT_INT8 = json.loads((ROOT / "docs" / "results" / "bert_int8.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "file", BERT_INT8["files"], ids=lambda file: f"{file['target']}-{file['recipe']}-{file['tool']}"
+)
+def test_the_table_of_plain_tools_shows_what_was_measured(file: dict) -> None:
+    (row,) = rows_of("docs/bert.md", file["target"], file["recipe"], file["tool"])
+    ratio = file["latency_ratio"]
+    for figure in (
+        f"| {file['size_bytes']:,} |",
+        f"{file['right']}",
+        f"({file['accuracy']:.2f} %) | {file['agreement']} |",
+        f"| {ratio['median']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f}) |",
+    ):
+        assert figure in row
+
+
+def test_the_page_on_bert_names_rows_and_standard_error_of_its_int8_table() -> None:
+    page = (ROOT / "docs" / "bert.md").read_text(encoding="utf-8")
+    assert f"rows right of {BERT_INT8['rows']} | same answer as float32" in page
+    assert f"the standard error {BERT_INT8['standard_error']:.2f} points" in page
+    assert f"{BERT_INT8['calibration_rows']} rows of the training data calibrate" in page
+    assert f"`{BERT_INT8['command']}`" in page
+
+
+def test_static_int8_of_bert_keeps_774_rows_in_24_million_bytes_in_both_formats() -> None:
+    ours = [file for file in BERT_INT8["files"] if (file["tool"], file["recipe"]) == ("export-mobile", "int8")]
+    assert {file["target"] for file in ours} == {"tflite", "onnx"}
+    assert all(file["right"] >= 774 and file["size_bytes"] <= 24_000_000 for file in ours)
+
+
+FRONTIER = json.loads((ROOT / "docs" / "results" / "frontier.json").read_text(encoding="utf-8"))["models"]
+PRUNING = json.loads((ROOT / "docs" / "results" / "pruning.json").read_text(encoding="utf-8"))["models"]
+
+
+@pytest.mark.parametrize(
+    ("page", "model"),
+    [("docs/ghostbert.md", model) for model in FRONTIER.values()]
+    + [("docs/compression.md", model) for model in PRUNING.values()],
+    ids=[*FRONTIER, *PRUNING],
+)
+def test_the_tables_of_compressed_models_show_what_was_measured(page: str, model: dict) -> None:
+    figures = [f"| {model['parameters']:,} |", f"| {model['float_right']} ({model['float_accuracy']:.1f}) |"]
+    figures += [f"| {model['tflite']['right']} | {model['onnx']['right']} | {model['tflite']['size_bytes']:,} |"]
+    for target in ("tflite", "onnx"):
+        ratio = model[target]["latency_ratio"]
+        figures.append(f"| {ratio['median']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f}) |")
+    if "float_right_before_recovery" in model:
+        figures.append(f"| {model['float_right_before_recovery']} |")
+    lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
+    assert sum(all(figure in line for figure in figures) for line in lines) == 1
+
+
+def test_a_compressed_model_is_smaller_and_faster_where_the_docs_say_so() -> None:
+    for width, wider in (("width-9", "width-12"), ("width-6", "width-9"), ("width-3", "width-6")):
+        for target in ("tflite", "onnx"):
+            assert FRONTIER[width][target]["size_bytes"] < FRONTIER[wider][target]["size_bytes"]
+            assert FRONTIER[width][target]["latency_ratio"]["high"] < FRONTIER[wider][target]["latency_ratio"]["low"]

@@ -203,6 +203,21 @@ def test_the_summary_of_random_weights_says_so_beside_the_verdict():
     assert "untrained" not in make(model=TOKENS | {"trained": True}).summary()
 
 
+def test_what_the_export_removed_stands_in_the_summary_and_the_report():
+    removed = {
+        "layers": {"kept": [0, 1], "dropped": [2]},
+        "heads": {"kept": [[3, 0], [1]]},
+        "neurons": {"kept_counts": [32, 16]},
+        "ghosts": {"heads": [2, 3], "folds": [1, 1], "on": "heads"},
+        "parameters": {"before": 2000, "after": 1200},
+    }
+    report = make(model=TOKENS | {"compression": removed})
+    line = "2 of 3 layers, heads 2 1, FFN 32 16, ghosts 2 3 and 1 1; parameters 2,000 -> 1,200, not trained since"
+    assert f"compressed: {line}\n" in report.summary()
+    assert f"| compressed | {line} |" in report.to_markdown()
+    assert "compressed: " not in make(model=TOKENS).summary()
+
+
 def test_the_summary_gives_relative_parity_relative():
     row = dataclasses.replace(GOOD, max_abs=3e-4, limit=3e-3, scale=30.0)
     assert "1.0e-05 of the largest answer" in make(parity=(row,)).summary()
