@@ -134,14 +134,14 @@ def is_given(args: argparse.Namespace) -> bool:
 
 def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """Compresses as the flags say; the summary goes to `stdout`, notes to `stderr`."""
-    from models_tf.training.output import TrainingOutput
-    from models_tf.training.token_learner import OUTPUT_FILES
-
-    settings = from_args(args)
+    settings = from_args(args)  # before anything heavy is loaded
     if args.rows < 1:
         raise InputError(f"--rows must be at least 1. Received: {args.rows}.")
     if args.data is not None and not args.data.exists():
         raise InputError(f"--data must be a file. Received: {args.data} (no such file).")
+    from models_tf.training.output import TrainingOutput
+    from models_tf.training.token_learner import OUTPUT_FILES
+
     output = TrainingOutput(args.output, force=args.force, resume=False, files=OUTPUT_FILES, resumable=False)
     output.check()
     if Path(args.checkpoint).is_dir() and args.output.resolve() == Path(args.checkpoint).resolve():
@@ -224,7 +224,7 @@ def summary(record: dict[str, Any], args: argparse.Namespace) -> str:
         lines.append(f"chosen on {record['rows']} rows of {record['data']}")
     following = ["export-mobile", "train", "--model", record["model"], "--checkpoint", record["output"]]
     if record["head"] != BASE:  # a base model has no answers to learn from
-        following += ["--teacher", str(args.checkpoint)]
+        following += ["--teacher", str(args.checkpoint), "--hidden-weight", "1"]
     following += ["--train", "FILE", "--dev", "FILE", "--output", "DIR"]
     lines += [f"checkpoint: {record['output']}", f"to recover accuracy: {shlex.join(following)}"]
     return "".join(f"{line}\n" for line in lines)

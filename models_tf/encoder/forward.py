@@ -217,7 +217,11 @@ class _Pass:
         taps = self.table.get(f"{ghost}.taps")
         taps = tf.nn.softmax(self.table[f"{ghost}.kernel"], 0) if taps is None else taps
         if self.config.ghost_on == GHOST_HEADS:
-            return self._dense(name, tf.concat((x, self._convolve(x, taps, taken)), -1))
+            made = self._convolve(x, taps, taken)
+            rows = self.table.get(f"{name}.ghost_kernel")
+            if rows is None:
+                return self._dense(name, tf.concat((x, made), -1))
+            return self._dense(name, x) + tf.matmul(made, rows)
         groups, count = taps.shape[1], taps.shape[3]
         kernels = tf.split(self.table[f"{name}.kernel"], groups, 0)
         parts = [tf.matmul(part, kernel) for part, kernel in zip(tf.split(x, groups, -1), kernels, strict=True)]

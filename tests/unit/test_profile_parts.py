@@ -89,7 +89,8 @@ def kernels(network: Network) -> dict[str, int]:
     """Elements of all matrices by part; the embedding's tables are no matrices that are multiplied by."""
     found = dict.fromkeys(PARTS, 0)
     for name, value in network.tensors.items():
-        if name.endswith(".kernel") and ".ghost_" not in name:  # those are convolved with
+        # Kernels of ghosts are convolved with; the rows that read ghosts are multiplied by.
+        if name.endswith(".ghost_kernel") or (name.endswith(".kernel") and ".ghost_" not in name):
             found[part_of_weight(name)] += value.size
         elif name.endswith(".gain"):
             found[GHOSTS] += value.size
