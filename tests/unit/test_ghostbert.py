@@ -198,6 +198,20 @@ def test_large_logits_of_a_kernel_are_folded_without_overflow() -> None:
     assert error(folded, made, rows()) < FLOAT64
 
 
+@pytest.mark.parametrize("form", GHOST_FORMS)
+def test_rows_that_read_ghosts_get_a_kernel_of_their_own(form: str) -> None:
+    # In int8 a kernel has one scale for all rows of a column: rows that are far smaller would be rounded to zero.
+    made = ghost_network(ghost_config(ghost_on=form))
+    folded = fold_ghosts(made)
+    split = [name for name in folded.tensors if name.endswith(".ghost_kernel")]
+    counted = [count for layer in range(made.config.num_layers) for count in made.config.ghosts_of(layer) if count]
+    assert len(split) == (len(counted) if form == "heads" else 0)
+    for name in split:
+        output = name.removesuffix(".ghost_kernel")
+        parts = (folded.tensors[f"{output}.kernel"], folded.tensors[name])
+        np.testing.assert_array_equal(np.concatenate(parts), made.tensors[f"{output}.kernel"])
+
+
 def test_folding_leaves_a_network_without_ghosts_as_it_is() -> None:
     plain = network(config("bert", **PRUNED), CLASSIFICATION)
     assert fold_ghosts(plain) is plain
