@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from in_turn import redact
 
 from exporters.runners import OnnxRunner, TfliteRunner
 from exporters.versions import cpu_name
@@ -51,11 +52,6 @@ def main() -> None:
         "files": [record(reports[recipe], target, recipe, ratios) for target in TARGETS for recipe in RECIPES],
     }
     options.result.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-
-
-def redact(argument: str) -> str:
-    """Folders of one machine mean nothing on another."""
-    return Path(argument).name if "/" in argument else argument
 
 
 def export(options: argparse.Namespace, recipe: str) -> dict[str, Any]:

@@ -28,7 +28,7 @@ IMPORTANCE_ROWS, TRAIN_ROWS = 2048, 32_000
 LENGTH, BATCH = 64, 32
 ROUNDS = 40
 DENSE = "dense"
-# Chosen on held-out rows with ghost-6 and 3,200 rows; see docs/results/frontier.json.
+# How they were chosen: docs/ghostbert.md.
 TRAINING = {
     "--epochs": "1",
     "--batch-size": str(BATCH),

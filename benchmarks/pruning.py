@@ -92,8 +92,9 @@ def report(args: argparse.Namespace) -> dict[str, Any]:
         found[name] = in_turn.measured(exported)
         if name in CUTS:
             found[name]["float_right_before_recovery"] = right_before(args.work / "cut" / slug(name), data / "test.tsv")
-        if name in MOVEMENT:
-            found[name]["files"] = exported["files"]
+        for file in exported["files"] if name in MOVEMENT else ():
+            if file["target"] in in_turn.TARGETS:
+                found[name][file["target"]] |= {key: file[key] for key in ("zero_weights", "compressed_bytes")}
     ratios = in_turn.ratios(folders, base=frontier.DENSE, rounds=frontier.ROUNDS)
     for name, values in found.items():
         for target in in_turn.TARGETS:

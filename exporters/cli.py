@@ -6,6 +6,7 @@ work starts, so that `--help` and usage errors answer at once. Leaves out what a
 
 import argparse
 import contextlib
+import importlib
 import os
 import shlex
 import sys
@@ -126,48 +127,20 @@ def _export(arguments: list[str]) -> int:
         return report.exit_code
 
 
-def _train(arguments: list[str]) -> int:
-    from models_tf.training import cli
+def _subcommand(name: str, module: str) -> Callable[[list[str]], int]:
+    """A command whose flags, description and work are in a module that is imported when it is called."""
 
-    parser = _Parser(prog=f"{PROGRAM} train", description="Train a model on your own rows.", allow_abbrev=False)
-    cli.add_arguments(parser)
-    parser.add_argument("--debug", action="store_true", help="show the trace of an error")
-    options = _parse(parser, arguments)
-    with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
-        return cli.run(options, stdout, stderr)
+    def run(arguments: list[str]) -> int:
+        command = importlib.import_module(module)
+        parser = _Parser(prog=f"{PROGRAM} {name}", description=command.DESCRIPTION, allow_abbrev=False)
+        command.add_arguments(parser)
+        parser.add_argument("--debug", action="store_true", help="show the trace of an error")
+        options = _parse(parser, arguments)
+        options.command = shlex.join([PROGRAM, name, *arguments])
+        with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
+            return int(command.run(options, stdout, stderr))
 
-
-def _profile(arguments: list[str]) -> int:
-    from exporters import profile_cli
-
-    parser = _Parser(prog=f"{PROGRAM} profile", description=profile_cli.DESCRIPTION, allow_abbrev=False)
-    profile_cli.add_arguments(parser)
-    parser.add_argument("--debug", action="store_true", help="show the trace of an error, and what the libraries print")
-    options = _parse(parser, arguments)
-    with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
-        return profile_cli.run(options, PROGRAM, arguments, stdout, stderr)
-
-
-def _compress(arguments: list[str]) -> int:
-    from models_tf.compress import cli
-
-    parser = _Parser(prog=f"{PROGRAM} compress", description=cli.DESCRIPTION, allow_abbrev=False)
-    cli.add_arguments(parser)
-    parser.add_argument("--debug", action="store_true", help="show the trace of an error")
-    options = _parse(parser, arguments)
-    with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
-        return cli.run(options, stdout, stderr)
-
-
-def _ablate(arguments: list[str]) -> int:
-    from models_tf.compress import ablation_cli
-
-    parser = _Parser(prog=f"{PROGRAM} ablate", description=ablation_cli.DESCRIPTION, allow_abbrev=False)
-    ablation_cli.add_arguments(parser)
-    parser.add_argument("--debug", action="store_true", help="show the trace of an error")
-    options = _parse(parser, arguments)
-    with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
-        return ablation_cli.run(options, stdout, stderr)
+    return run
 
 
 def _models(arguments: list[str]) -> int:
@@ -184,10 +157,10 @@ def _models(arguments: list[str]) -> int:
 _NOT_OF_REQUEST = ("json", "debug", "version", "max_size")
 
 _COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "train": _train,
-    "compress": _compress,
-    "ablate": _ablate,
-    "profile": _profile,
+    "train": _subcommand("train", "models_tf.training.cli"),
+    "compress": _subcommand("compress", "models_tf.compress.cli"),
+    "ablate": _subcommand("ablate", "models_tf.compress.ablation_cli"),
+    "profile": _subcommand("profile", "exporters.profile_cli"),
     "models": _models,
 }
 

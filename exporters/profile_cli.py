@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import os
-import shlex
 from pathlib import Path
 from typing import TextIO
 
@@ -14,7 +13,7 @@ from exporters.progress import Progress
 from models_tf import registry
 
 DESCRIPTION = "What each part of a token model costs: parameters, bytes, multiply-adds, share of the time."
-_NOT_OF_REQUEST = ("json", "debug", "rounds")
+_NOT_OF_REQUEST = ("json", "debug", "rounds", "command")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,21 +37,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, metavar="N", help="of --random-init and made-up rows (default 0)")
 
 
-def run(options: argparse.Namespace, program: str, arguments: list[str], stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code; raises on bad input, with nothing written."""
+def run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """`options.command` is the command as it was typed. The exit code; raises on bad input, with nothing written."""
     values = {name: value for name, value in vars(options).items() if name not in _NOT_OF_REQUEST}
     values["target"] = request.parse_targets(options.target)
     wanted = request.ExportRequest(**values)
     check(wanted, options.rounds)
     if wanted.output is not None:
         output.check_free(output.absolute(wanted.output), force=wanted.force)
-    interrupt.install(program)
+    interrupt.install(options.command.split()[0])
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # what is measured runs on one thread of the processor
     progress = Progress(stream=stderr, quiet=options.json, held=not options.debug)
     from exporters.profile import profile
 
-    command = shlex.join([program, "profile", *arguments])
-    found = profile(wanted, rounds=options.rounds, progress=progress, command=command)
+    found = profile(wanted, rounds=options.rounds, progress=progress, command=options.command)
     with contextlib.suppress(BrokenPipeError):  # nobody reads: the exit code still tells
         stdout.write(found.to_json() + "\n" if options.json else found.summary())
         if wanted.output is not None and not options.json:

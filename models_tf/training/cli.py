@@ -17,6 +17,7 @@ from models_tf.training.settings import CLASS_WEIGHTS, TrainingSettings
 from models_tf.training.token_settings import FINE_TUNING, SCRATCH, TokenSettings
 from models_tf.training.transfer_settings import TRANSFERS
 
+DESCRIPTION = "Train a model on your own rows."
 _DEFAULTS = {field.name: field.default for field in dataclasses.fields(TrainingSettings)}
 _TOKEN_DEFAULTS = {field.name: field.default for field in dataclasses.fields(TokenSettings)}
 # Flags that mean nothing without another one; their defaults are put in by the settings.
