@@ -19,11 +19,21 @@ TARGETS = ("tflite", "onnx")
 WARM_UP = 2
 
 
-def export(checkpoint: Path, folder: Path, *, eval_data: Path, calibration_data: Path, length: int) -> dict[str, Any]:
-    """The report of an int8 export; one that is done is not repeated."""
+def export(
+    checkpoint: Path,
+    folder: Path,
+    *,
+    eval_data: Path,
+    calibration_data: Path,
+    length: int,
+    quantize: str = "int8",
+    eval_rows: int | None = None,
+) -> dict[str, Any]:
+    """The report of an export; one that is done is not repeated."""
     if not (folder / "report.json").is_file():
-        command: list[Any] = ["--checkpoint", checkpoint, "--quantize", "int8", "--max-seq-len", length]
+        command: list[Any] = ["--checkpoint", checkpoint, "--quantize", quantize, "--max-seq-len", length]
         command += ["--eval-data", eval_data, "--calibration-data", calibration_data, "--output", folder]
+        command += ["--eval-rows", eval_rows] if eval_rows else []
         subprocess.run([sys.executable, "-m", "exporters", *map(str, command)], check=True)
     return json.loads((folder / "report.json").read_text(encoding="utf-8"))
 

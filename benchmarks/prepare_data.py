@@ -1,13 +1,15 @@
-"""Turns the public data sets into TSV files with the columns `text` and `label`.
+"""Turns the public data sets into TSV files with the columns `text` and `label`, and into CoNLL files of tagged words.
 
     python benchmarks/prepare_data.py DATA_FOLDER OUTPUT_FOLDER
 
-DATA_FOLDER holds snips/, clinc150/, sst2/ and imdb/ as they are published. Where a set has no dev
-split of its own apart from the one reported on, rows of train are held out by a hash of the text.
+DATA_FOLDER holds snips/, clinc150/, sst2/, imdb/, wnut17/ and ud_ewt/ as they are published. Where a set has no dev
+split of its own apart from the one reported on, rows of train are held out by a hash of the text. Of UD-EWT the dev file
+is split: every eighth sentence is dev, the others are train.
 """
 
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -53,6 +55,42 @@ def main(data: Path, output: Path) -> None:
     write(output / "sst2" / "test.tsv", tsv(data / "sst2" / "dev.tsv"))
     split(tsv(data / "imdb" / "train.tsv.gz"), output / "imdb", 8)
     write(output / "imdb" / "test.tsv", tsv(data / "imdb" / "test.tsv.gz"))
+    snips_slots(data / "snips", output / "snips_slots")
+    ud_ewt(data / "ud_ewt", output / "ud_ewt")
+    for name, part in (
+        ("wnut17train.conll", "train"),
+        ("emerging.dev.conll", "dev"),
+        ("emerging.test.annotated", "test"),
+    ):
+        text = (data / "wnut17" / name).read_text(encoding="utf-8")
+        write_sentences(output / "wnut17" / f"{part}.conll", sentences(text))
+
+
+def snips_slots(data: Path, output: Path) -> None:
+    """A word and its slot a line, from the two files of each part."""
+    for part in ("train", "dev", "test"):
+        words, slots = ((data / part / name).read_text(encoding="utf-8").splitlines() for name in ("seq.in", "seq.out"))
+        pairs = [zip(a.split(), b.split(), strict=True) for a, b in zip(words, slots, strict=True)]
+        rows = ["\n".join(f"{word}\t{slot}" for word, slot in pair) for pair in pairs]
+        write_sentences(output / f"{part}.conll", rows)
+
+
+def ud_ewt(data: Path, output: Path) -> None:
+    found = sentences((data / "en_ewt-ud-dev.conllu").read_text(encoding="utf-8"))
+    write_sentences(output / "train.conllu", [row for i, row in enumerate(found) if i % 8])
+    write_sentences(output / "dev.conllu", [row for i, row in enumerate(found) if not i % 8])
+    write_sentences(output / "test.conllu", sentences((data / "en_ewt-ud-test.conllu").read_text(encoding="utf-8")))
+
+
+def sentences(text: str) -> list[str]:
+    """What lies between lines of white space only."""
+    return [row for row in re.split(r"\n\s*\n", text.strip("\n")) if row.strip()]
+
+
+def write_sentences(path: Path, rows: list[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{row}\n\n" for row in rows), encoding="utf-8")
+    print(f"{path}: {len(rows)} sentences")
 
 
 if __name__ == "__main__":

@@ -69,7 +69,8 @@ class _Graph:
         """Constants that are looked up: embeddings."""
         for node in self.nodes:
             values = self.constants.get(node.input[0]) if node.op_type == "Gather" else None
-            if values is not None and values.size >= MIN_WEIGHT_ELEMENTS:
+            # A table of whole numbers (an order of tokens) is looked up as it is: there is nothing to round.
+            if values is not None and values.size >= MIN_WEIGHT_ELEMENTS and values.dtype not in (np.int32, np.int64):
                 yield values
 
     def parameters(self) -> dict[str, np.ndarray]:

@@ -45,6 +45,7 @@ _OLD_VERSIONS = {
     "LOGISTIC": 3,
     "MEAN": 2,
     "MUL": 4,
+    "NEG": 1,
     "PACK": 2,
     "PAD": 3,
     "QUANTIZE": 2,
@@ -61,6 +62,7 @@ _OLD_VERSIONS = {
     "STRIDED_SLICE": 4,
     "SUB": 3,
     "TANH": 3,
+    "TOPK_V2": 2,
     "TRANSPOSE": 4,
     "UNPACK": 2,
 }
@@ -125,7 +127,12 @@ def _tables(model: Any, graph: Any) -> Iterator[Any]:
     for operator in graph.operators:
         if op_name(model, operator) == TABLE_OP:
             tensor = graph.tensors[operator.inputs[0]]
-            if is_constant(model, tensor) and _elements(tensor) >= MIN_WEIGHT_ELEMENTS:
+            # A table of whole numbers (an order of tokens) is looked up as it is: there is nothing to round.
+            if (
+                is_constant(model, tensor)
+                and _elements(tensor) >= MIN_WEIGHT_ELEMENTS
+                and _kind(tensor) not in ("INT32", "INT64")
+            ):
                 yield tensor
 
 
@@ -170,7 +177,8 @@ def _check_int8(model: Any, graph: Any) -> Iterator[str]:
 
 
 def _allowed_in_float(model: Any, graph: Any) -> set[int]:
-    """Ids of the operators that static int8 leaves in float: layer norms and GELUs, and the steps into and out of them.
+    """Ids of the operators that static int8 leaves in float: layer norms, GELUs, what ranks tokens, and the steps into and
+    out of these.
 
     A DEQUANTIZE reads int8 and is read in such a region alone, or makes an output; a QUANTIZE ends a region in int8. So a
     product in float is found in any case: it is in no region, and what it reads or makes is float.

@@ -41,6 +41,7 @@ other commands:
   export-mobile profile --help    what each part of a token model costs
   export-mobile compress --help   make a BERT checkpoint smaller
   export-mobile ablate --help     accuracy without each head or layer
+  export-mobile explain --help    which words a model that drops tokens keeps
 
 exit codes:
   0 pass   1 internal error   2 usage or bad input
@@ -161,6 +162,7 @@ _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "compress": _subcommand("compress", "models_tf.compress.cli"),
     "ablate": _subcommand("ablate", "models_tf.compress.ablation_cli"),
     "profile": _subcommand("profile", "exporters.profile_cli"),
+    "explain": _subcommand("explain", "exporters.explain_cli"),
     "models": _models,
 }
 
@@ -219,7 +221,7 @@ def _export_parser() -> _Parser:
     )
     add("--force", action="store_true", help="replace an output folder that an export wrote before")
     add("--json", action="store_true", help="print the report as JSON, and nothing else")
-    add("--seed", type=int, default=0, metavar="N", help="chooses calibration rows when there are many (default 0)")
+    add("--seed", type=int, default=0, metavar="N", help="of calibration rows and random choices (default 0)")
     add("--max-size", metavar="SIZE", help="gate: no model file larger, such as 200KB (of 1024)")
     add("--max-drop", type=float, metavar="POINTS", help="gate: accuracy lost by quantization, such as 0.5")
     add("--debug", action="store_true", help="show the trace of an error, and what the libraries print")
@@ -247,6 +249,7 @@ def _request(options: argparse.Namespace) -> request.ExportRequest:
     left_out = (*_NOT_OF_REQUEST, *compression.FLAGS)
     values = {name: value for name, value in vars(options).items() if name not in left_out}
     values["compression"] = compression.from_args(options) if compression.is_given(options) else None
+    values["vocab_data"] = tuple(options.vocab_data or ())
     values["target"] = request.parse_targets(options.target)
     values["max_size_bytes"] = None if options.max_size is None else request.parse_size(options.max_size)
     return request.ExportRequest(**values)

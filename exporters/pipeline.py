@@ -47,6 +47,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
 
         with progress.stage(f"verify on {rows.count(data, request.kind)}"):
             verified = verify.verify(*model.checks(references, placed), data.evaluation, seed=request.seed)
+            explained = model.explain(data)
 
         with progress.stage("measure latency"):
             described = model.describe()
@@ -70,8 +71,9 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             notes=(*data.notes, *rows.few_rows(data), *verified.notes, *not_timed, *gate.remarks(verified)),
             versions=versions(),
             seconds=dict(progress.seconds),
+            explained=explained,
         )
-        folder.write("report.json", report.to_json() + "\n")
-        folder.write("report.md", report.to_markdown())
+        for name, text in report.documents().items():
+            folder.write(name, text)
         folder.commit()
     return report

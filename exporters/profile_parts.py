@@ -84,7 +84,7 @@ class Plan:
         names += ["bottleneck_output"]
         chains = []
         for layer in range(config.num_layers):
-            kernels = [f"layers.{layer}.{name}.kernel" for name in names]
+            kernels = [f"{config.weights_of(layer)}.{name}.kernel" for name in names]
             chains.append(tuple(part_of_weight(kernel) for kernel in kernels if kernel in tensors))
         factors = max((*config.ghost_heads, *config.ghost_folds), default=0)
         return cls(

@@ -10,6 +10,7 @@ import numpy as np
 from exporters import checks, rows
 from exporters.artifacts import Artifact
 from exporters.bench import LENGTHS
+from exporters.explain import ExplainedText
 from exporters.graph import Graph
 from exporters.interfaces import interface
 from exporters.projection_file import projection_file
@@ -112,6 +113,9 @@ class ProjectionModel:
         keras = KerasRunner(lambda features: {LOGITS: self.model.features_to_logits(features)}, inputs=(FEATURES,))
         rows = batch_rows(config.max_seq_len * config.projection.feature_size)
         return checks.for_projection(keras, [*references, *placed], rows=rows)
+
+    def explain(self, rows: Rows) -> tuple[ExplainedText, ...]:  # noqa: ARG002 - these models drop no token
+        return ()
 
     def timed_rows(self, artifact: Artifact) -> dict[int, Feed]:
         config = self.subject.projection.config

@@ -10,6 +10,7 @@ from typing import Any
 
 from exporters.errors import EXIT_PASS, GATES
 from exporters.evaluate import Score
+from exporters.explain import ExplainedText
 from exporters.parity import Parity
 
 REPORT_VERSION = 1
@@ -84,6 +85,7 @@ class Report:
     notes: tuple[str, ...]
     versions: dict[str, str]
     seconds: dict[str, float]
+    explained: tuple[ExplainedText, ...] = ()  # of models that drop tokens: some rows, and which words went on
     report_version: int = REPORT_VERSION
 
     @property
@@ -119,6 +121,15 @@ class Report:
         from exporters.report_text import markdown
 
         return markdown(self)
+
+    def documents(self) -> dict[str, str]:
+        """The files that hold the report."""
+        found = {"report.json": self.to_json() + "\n", "report.md": self.to_markdown()}
+        if self.explained:
+            from exporters.explain_chart import CHART, svg
+
+            found[CHART] = svg(self.explained)
+        return found
 
     def summary(self) -> str:
         from exporters.report_text import summary

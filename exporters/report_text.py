@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from exporters import zeros
+from exporters import explain_text, zeros
+from exporters.explain_chart import CHART
 from exporters.report import FileRecord, Report
 from models_tf.score import Score, metric_title, metric_unit
 
@@ -37,6 +38,7 @@ def markdown(report: Report) -> str:
     parts += ["## Parity", "Differences of logits on the same rows, from the files on disk.", _parity(report)]
     if report.latency:
         parts += ["## Latency", f"{LATENCY_NOTE} CPU: {report.latency_cpu}.", _latency(report)]
+    parts += _explained(report)
     parts += ["## Inside the files", _inside(report)]
     parts += ["## Gates", _table(("gate", "limit"), [(key, _plain(value)) for key, value in report.gates.items()])]
     parts += ["## Versions", _table(("package", "version"), list(report.versions.items()))]
@@ -74,6 +76,13 @@ def _compression(record: Mapping[str, Any]) -> str:
     ]
     if ghosts["heads"] or ghosts["folds"]:
         parts.append(f"ghosts {' '.join(map(str, ghosts['heads']))} and {' '.join(map(str, ghosts['folds']))}")
+    if "shared_layers" in record:
+        parts.append(f"layers share weights {' '.join(map(str, record['shared_layers']))}")
+    for name, title in (("embedding", "word embedding"), ("vocabulary", "vocabulary")):
+        if name in record:
+            parts.append(f"{title} {record[name]['before']} -> {record[name]['after']}")
+    if "retention" in record:
+        parts.append(f"tokens by {record['retention']['by']} {' '.join(map(str, record['retention']['kept']))}")
     return f"{', '.join(parts)}; parameters {before:,} -> {after:,}, not trained since"
 
 
@@ -148,6 +157,18 @@ def _accuracy(report: Report) -> str:
     first = report.accuracy[0].score
     names = map(metric_title, first.more)
     return _table(("stage", f"{metric_title(first.metric)}, standard error", "drop", "n", *names), rows)
+
+
+def _explained(report: Report) -> list[str]:
+    """Of models that drop tokens: some texts, and what is left of them in each layer."""
+    if not report.explained:
+        return []
+    drawings = []
+    for text in report.explained:
+        lines = [*explain_text.drawing(text), *explain_text.notes(text)]
+        drawings.append("\n".join(lines).replace("```", "'''"))  # a text may hold what ends a block
+    what = f"Tokens that go on from each layer of the float model. {explain_text.LEGEND}."
+    return ["## Words", what, f"![words that go on]({CHART})", *(f"```\n{drawn}\n```" for drawn in drawings)]
 
 
 def _parity(report: Report) -> str:

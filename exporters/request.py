@@ -24,13 +24,14 @@ DEFAULT_MODEL = "prado"
 DEFAULT_RECIPE = "int8"
 # What a token model can be exported for: the heads of `models_tf.encoder.heads`; a regression is a classification head
 # with one label.
-TOKEN_TASKS = ("classification", "regression", "token-classification", "question-answering", "base")
+TOKEN_TASKS = ("classification", "regression", "token-classification", "question-answering", "sentence-order", "base")
 FOLDS = ("full", "safe", "off")
 TARGETS = ("tflite", "onnx")
 OUTPUT_ROOT = Path("export-mobile-out")
 # A test holds this against the families, which a command line must not import.
 PRESETS_HELP = (
-    "sizes of --random-init, the first by default: mobilebert opt, tiny, ib-bert; bert base; ghostbert half, half-small"
+    "sizes of --random-init, the first by default: mobilebert opt, tiny, ib-bert; bert base; ghostbert half, half-small; "
+    "powerbert base, small; albert base, large, xlarge, xxlarge; tagger small"
 )
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
 # What a field must be for callers from Python (None is good where it is the default), in words, and what it becomes:
@@ -56,7 +57,8 @@ class ExportRequest:
     For token models `checkpoint` is a folder as Hugging Face writes it, or an id of its hub, and `task` says what the
     model does (default: what its head says). `random_init` makes one of a `preset`'s sizes without a checkpoint.
     `compression` makes a BERT smaller before it is exported; what it chooses by gradients or contribution it chooses on
-    `importance_data` (default: `calibration_data`, never the rows that are evaluated).
+    `importance_data` (default: `calibration_data`, never the rows that are evaluated). `vocab_data` are texts whose tokens
+    stay where it prunes the vocabulary.
     `max_size_bytes` holds every model file written, `max_drop` (points) the accuracy of every quantized one.
     """
 
@@ -78,6 +80,7 @@ class ExportRequest:
     preset: str | None = None
     compression: Compression | None = None
     importance_data: Path | None = None
+    vocab_data: tuple[Path, ...] = ()
     output: Path | None = None
     force: bool = False
     seed: int = 0
@@ -114,6 +117,7 @@ class ExportRequest:
             ("--eval-data", self.eval_data),
             ("--calibration-data", self.calibration_data),
             ("--importance-data", self.importance_data),
+            *(("--vocab-data", path) for path in self.vocab_data),
         ):
             if path is not None and not path.is_file() and not (self.kind == registry.TOKENS and path.is_dir()):
                 received = "a folder" if path.is_dir() else "no such file"
@@ -130,6 +134,10 @@ class ExportRequest:
             object.__setattr__(self, name, convert(value))
         if self.compression is not None and not isinstance(self.compression, Compression):
             raise InputError(f"`compression` must be a Compression. Received: {self.compression!r}.")
+        given = self.vocab_data
+        if not isinstance(given, tuple | list) or not all(isinstance(path, str | os.PathLike) for path in given):
+            raise InputError(f"`vocab_data` must be a list of paths. Received: {given!r}.")
+        object.__setattr__(self, "vocab_data", tuple(map(Path, given)))
         if not isinstance(self.random_init, bool):
             raise InputError(f"`random_init` must be true or false. Received: {self.random_init!r}.")
 
@@ -152,6 +160,7 @@ class ExportRequest:
             ("--fold", self.fold != FOLDS[0]),
             ("Compression (--prune-heads and the like)", self.compression is not None),
             ("--importance-data", self.importance_data is not None),
+            ("--vocab-data", bool(self.vocab_data)),
         ):
             if given:
                 name = self.model or DEFAULT_MODEL
@@ -183,13 +192,21 @@ class ExportRequest:
         wanted = self.compression
         if wanted is not None and self.model not in (None, *COMPRESSIBLE):
             raise InputError(
-                f"Only BERT can be compressed ({' or '.join(COMPRESSIBLE)}). Received: --model {self.model} with "
+                f"Only BERT can be compressed ({', '.join(COMPRESSIBLE)}). Received: --model {self.model} with "
                 "--prune-heads or the like."
             )
         if wanted is not None and wanted.needs_rows and self.random_init:
             raise InputError(
                 "Untrained weights have no importance to choose by: give --drop-layers top:K, --remove-heads or "
                 "--head-importance random. Received: --random-init."
+            )
+        prunes = wanted is not None and wanted.prune_vocab
+        if prunes and self.random_init:
+            raise InputError("--prune-vocab needs a model with a vocabulary. Received: --random-init.")
+        if prunes != bool(self.vocab_data):
+            raise InputError(
+                "--prune-vocab and --vocab-data FILE go together: the tokens of these texts stay. "
+                f"Received: {'the first' if prunes else 'the second'} alone."
             )
         if self.importance_data is not None and (wanted is None or not wanted.needs_rows):
             raise InputError(

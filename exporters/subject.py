@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from exporters.artifacts import Artifact
+from exporters.explain import ExplainedText
 from exporters.graph import Graph
 from exporters.request import ExportRequest
 from exporters.rows import Rows
@@ -35,6 +36,10 @@ class Built(Protocol):
 
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
         """Checks and probes for `verify`; `references` are float files that are not kept."""
+        ...
+
+    def explain(self, rows: Rows) -> tuple[ExplainedText, ...]:
+        """Some of the rows with the words that go on from layer to layer; of models that drop none, nothing."""
         ...
 
     def timed_rows(self, artifact: Artifact) -> dict[int, Feed]:

@@ -3,4 +3,6 @@
 FEATURES = "features"
 TEXT = "text"
 LOGITS = "logits"
+# What only the reference answers, of models that drop tokens: how clearly it chose, for each row.
+MARGIN = "margin"
 SIGNATURE = "serving_default"

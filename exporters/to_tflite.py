@@ -37,7 +37,22 @@ def to_tflite(concrete_function: Any) -> bytes:
     with quiet():
         converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete_function], owner)
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
+        # The converter multiplies weights by the gammas of the norm in front of them, which saves nothing, for the skip path
+        # needs the product as well. Weights that several layers share would come out different, and be stored twice.
+        converter._experimental_disable_fuse_mul_and_fc = shares_weights(concrete_function)  # noqa: SLF001
         model = read_model(converter.convert())
     for entry in (*model.signatureDefs[0].inputs, *model.signatureDefs[0].outputs):
         model.subgraphs[model.signatureDefs[0].subgraphIndex].tensors[entry.tensorIndex].name = entry.name
     return write_model(model)
+
+
+def shares_weights(concrete_function: Any) -> bool:
+    """Whether several products of matrices read one variable or constant."""
+    found = []
+    for operation in concrete_function.graph.get_operations():
+        if operation.type != "MatMul":
+            continue
+        maker = operation.inputs[1].op
+        if maker.type in ("ReadVariableOp", "Const"):
+            found.append(maker.inputs[0].ref() if maker.type == "ReadVariableOp" else maker.outputs[0].ref())
+    return len(found) > len(set(found))

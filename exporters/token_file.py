@@ -13,14 +13,15 @@ import numpy as np
 from exporters.projection_file import short_lists
 from exporters.runners import Runner
 from models_tf.spec import END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS
-from models_tf.tokenization import Tokenizer
+from models_tf.spiece_file import SPACE, SPIECE
+from models_tf.tokenization import SENTENCEPIECE, TOKENIZER, VOCAB, Tokenizer
 
 FORMAT = "export-mobile-tokens/1"
 # Case, an accent, a word beyond any vocabulary, nothing at all.
 EXAMPLE_TEXTS = ("What a lovely film!", "São Paulo, 7 o'clock: Donaudampfschiff", "")
 EXAMPLE_PAIRS = ("Nobody liked it.", "Where is it?", "a")
 _MEANINGS = {
-    IDS: "numbers of the tokens, lines of vocab.txt from 0; after the last token anything",
+    IDS: "numbers of the tokens; after the last token anything",
     MASK: "1 for a token, 0 for padding",
     SEGMENTS: "0 for the first text with its special tokens, 1 for the second",
     LOGITS: "one number for each label; the largest is the answer",
@@ -28,6 +29,10 @@ _MEANINGS = {
     END_LOGITS: "one number for each token: where the answer ends",
     HIDDEN: "one vector for each token",
     POOLED: "one vector for the whole row",
+}
+_IDS_OF = {
+    VOCAB: "numbers of the tokens, lines of vocab.txt from 0; after the last token anything",
+    SPIECE: "numbers of the tokens, pieces of spiece.model from 0; after the last token anything",
 }
 _LOGITS_OF = {
     "regression": "one number, the score",
@@ -55,7 +60,12 @@ def token_file(
     trained: bool = True,
 ) -> str:
     """The text of model.json. `files` says inputs and outputs of each model file, `runners` run them."""
-    meanings = {**_MEANINGS, LOGITS: _LOGITS_OF.get(task, _MEANINGS[LOGITS])}
+    vocabulary = VOCAB if tokenizer is None else _vocabulary(tokenizer)
+    meanings = {
+        **_MEANINGS,
+        IDS: _IDS_OF.get(vocabulary, _MEANINGS[IDS]),
+        LOGITS: _LOGITS_OF.get(task, _MEANINGS[LOGITS]),
+    }
     used = {entry["name"] for file in files.values() for entry in _entries(file)}
     document = {
         "format": FORMAT,
@@ -79,15 +89,23 @@ def _entries(file: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [*file["inputs"], *file["outputs"]]
 
 
+def _vocabulary(tokenizer: Tokenizer) -> str:
+    """The file that numbers the tokens; tokenizer.json has all of it too."""
+    if tokenizer.kind != SENTENCEPIECE:
+        return VOCAB
+    return SPIECE if SPIECE in tokenizer.files() else TOKENIZER
+
+
 def _tokenizer(tokenizer: Tokenizer) -> dict[str, Any]:
     return {
-        "vocabulary": "vocab.txt",
+        "kind": tokenizer.kind,
+        "vocabulary": _vocabulary(tokenizer),
         "vocab_size": tokenizer.vocab_size,
         "pad_id": tokenizer.pad_id,
         "unk_id": tokenizer.unk_id,
         "cls_id": tokenizer.cls_id,
         "sep_id": tokenizer.sep_id,
-        "lower_case": tokenizer.basic_tokens("A") == ["a"],
+        "lower_case": tokenizer.basic_tokens("A") in (["a"], [f"{SPACE}a"]),
     }
 
 

@@ -70,8 +70,12 @@ class TokenRows:
         mask = self.inputs[MASK]
         parts = []
         for values in outputs.values():
-            if values.ndim == 3:  # [rows, time, channel]: all that stands for a token
+            if (
+                values.ndim == 3 and values.shape[1] == mask.shape[1]
+            ):  # [rows, time, channel]: all that stands for a token
                 parts.append(values[mask > 0])
+            elif values.ndim == 3:  # of the tokens that a model kept, padding comes last
+                parts.append(values[np.arange(values.shape[1]) < mask.sum(1, keepdims=True)])
             else:  # [rows, channel], or [rows, time] with what stands for padding taken out
                 parts.append(values * mask if values.shape == mask.shape else values)
         return np.concatenate(parts)

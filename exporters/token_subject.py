@@ -15,17 +15,20 @@ import numpy as np
 
 from exporters import checks, rows
 from exporters.artifacts import Artifact
+from exporters.explain import ExplainedText, drops_tokens, explain
 from exporters.graph import Graph
 from exporters.interfaces import interface
 from exporters.mask import choose_mask
 from exporters.request import ExportRequest
-from exporters.rows import Rows
+from exporters.rows import GENERATED, Rows
 from exporters.runners import Feed, KerasRunner, OnnxRunner, Runner, TfliteRunner
 from exporters.subject import Placed
+from exporters.tensor_names import MARGIN
 from exporters.token_file import token_file
 from exporters.token_rows import TokenReader, TokenRows
 from exporters.verify import Check
-from models_tf.encoder.heads import BASE, CLASSIFICATION, TOKENS
+from models_tf import registry
+from models_tf.encoder.heads import BASE, CLASSIFICATION, ORDER_LABELS, SENTENCE_ORDER, TOKENS
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.huggingface import checkpoint
@@ -38,7 +41,12 @@ GRAPH = "model"
 DEFAULT_SEQ_LEN = 128
 REGRESSION = "regression"
 # Labels of random weights.
-_LABELS = {CLASSIFICATION: ("0", "1"), REGRESSION: ("score",), TOKENS: ("O", "B-X", "I-X")}
+_LABELS = {
+    CLASSIFICATION: ("0", "1"),
+    REGRESSION: ("score",),
+    TOKENS: ("O", "B-X", "I-X"),
+    SENTENCE_ORDER: ORDER_LABELS,
+}
 # Tasks on one text or on two.
 _ONE_OR_TWO = (CLASSIFICATION, REGRESSION)
 # [CLS] a [SEP] b [SEP]
@@ -46,6 +54,8 @@ _SHORTEST = 5
 # Rows that ranges for rewrites and the mask are taken from: their largest values settle early, and each costs time.
 _SHOWN_ROWS = 64
 _BATCH = 16
+# Rows that the report shows the words of.
+_EXPLAINED_ROWS = 3
 # Models from 4 MB of float weights on calibrate on fewer rows. Measured with 12 layers trained on SST-2, ranges of 32, 64,
 # 128 rows as a share of those of 300: 0.86, 0.91, 0.98 on average; largest error of the int8 logits: 0.25, 0.25, 0.11, and
 # 0.11 with 300. So 128 rows are as good as 300, in half the time.
@@ -74,6 +84,8 @@ class TokenSubject:
         length, record = _length(request, origin), None
         if request.compression is not None:
             origin, record = _compressed(request, origin)
+            if request.compression.prune_vocab:
+                tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {request.checkpoint}")
         return cls(
             request=request, origin=origin, task=task, max_seq_len=length, tokenizer=tokenizer, compression=record
         )
@@ -196,8 +208,35 @@ class TokenModel:
         return files
 
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
-        keras = KerasRunner(self.encoder, inputs=(IDS, MASK, SEGMENTS), rows=_BATCH)
+        function = self._with_margin if drops_tokens(self.subject.origin.config) else self.encoder
+        keras = KerasRunner(function, inputs=(IDS, MASK, SEGMENTS), rows=_BATCH)
         return checks.for_tokens(keras, references, placed, runner=self._runner)
+
+    def _with_margin(self, **values: Any) -> dict[str, Any]:
+        """The reference's answers, and how clearly it chose the tokens that they come from."""
+        from models_tf.encoder import retention
+
+        found, whole = self.encoder.activations(**values), self.encoder.head.kind == BASE
+        # Of the last layer an answer needs the first token alone; hidden states come in the order of the ranking.
+        count = len(found.places) - (not whole)
+        pairs = found.significance[:count], found.places[:count]
+        return {**found.outputs, MARGIN: retention.margin(*pairs, values[MASK], in_order=whole)}
+
+    def explain(self, rows: Rows) -> tuple[ExplainedText, ...]:
+        subject, examples = self.subject, rows.evaluation
+        if not drops_tokens(subject.origin.config) or subject.tokenizer is None or rows.source == GENERATED:
+            return ()
+        pairs = isinstance(examples, TokenRows) and examples.task_rows is not None and examples.task_rows.pairs
+        texts = [tuple(key.split("\t", 1)) if pairs else (key, "") for key in examples.keys[:_EXPLAINED_ROWS]]
+        found = explain(
+            subject.origin,
+            [one for one, _ in texts],
+            [two for _, two in texts] if pairs else None,
+            max_seq_len=subject.max_seq_len,
+            tokenizer=subject.tokenizer,
+            table=self.encoder.table,
+        )
+        return found.texts
 
     def timed_rows(self, artifact: Artifact) -> dict[int, Feed]:  # noqa: ARG002 - the same for all files
         return {self.subject.max_seq_len: {name: self.shown[name][:1] for name in self.graph.input_names}}
@@ -211,8 +250,8 @@ class TokenModel:
 
 
 def _random(request: ExportRequest) -> EncoderCheckpoint:
-    task = request.task or CLASSIFICATION
-    head = CLASSIFICATION if task == REGRESSION else task
+    task = request.task or registry.get(str(request.model)).family().heads[0]
+    head = CLASSIFICATION if task in (REGRESSION, SENTENCE_ORDER) else task
     return checkpoint.random_init(
         str(request.model),
         request.preset,
@@ -245,7 +284,14 @@ def _compressed(request: ExportRequest, origin: EncoderCheckpoint) -> tuple[Enco
         labelled = settings.needs_gradients
         found = read(origin, path, columns=columns, labelled=labelled, flag="--importance-data")
         found = draw(found, DEFAULT_ROWS, settings.seed)
-    made = apply.compress(origin, settings, found)
+    used = None
+    if settings.prune_vocab:
+        from models_tf.compress.vocabulary_data import used_tokens
+
+        columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
+        tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {request.checkpoint}")
+        used = used_tokens(tokenizer, request.vocab_data, head=origin.head.kind, columns=columns)
+    made = apply.compress(origin, settings, found, used)
     kept = [len(numbers) for numbers in made.record["neurons"]["kept"]]
     return made.checkpoint, {**made.record, "neurons": {"kept_counts": kept}}
 
@@ -254,7 +300,7 @@ def _task(request: ExportRequest, origin: EncoderCheckpoint) -> str:
     """What the head says, unless the request says more; a classification head with one label is a regression."""
     kind = origin.head.kind
     own = REGRESSION if kind == CLASSIFICATION and origin.head.num_labels == 1 else kind
-    if request.task not in (None, own, BASE):
+    if request.task not in (None, own, BASE) and (request.task, tuple(origin.labels)) != (SENTENCE_ORDER, ORDER_LABELS):
         raise InputError(
             f"--task must be {own}, as the checkpoint's head has {origin.head.num_labels} labels. "
             f"Received: {request.task}."

@@ -7,12 +7,15 @@ are kept.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from exporters.parity import Parity, compare
+import numpy as np
+
+from exporters.parity import UNDECIDED_MARGIN, Parity, compare
 from exporters.report import StageScore
 from exporters.rows import Examples
 from exporters.runners import Feed, Outputs, Runner, RunnerError, joined
+from exporters.tensor_names import MARGIN
 
 _CHUNK_ROWS = 256
 _WORKERS = 2
@@ -62,12 +65,15 @@ def verify(checks: Sequence[Check], probes: Sequence[Check], examples: Examples,
             probed += [job.result() for job in pending]
             done += _rows(feed)
     whole = {name: joined(chunks) for name, chunks in parts.items()}
+    # The reference may say how clearly it chose what it answers from.
+    margins = next((outputs.pop(MARGIN) for outputs in whole.values() if MARGIN in outputs), None)
     parities = [
-        _compare(check, whole[check.runner.name], check.against, whole[check.against], examples)
+        _compare(check, whole[check.runner.name], check.against, whole[check.against], examples, margins=margins)
         for check in checks
         if check.against is not None
     ]
-    judged, notes = _judge_probes(probes, probed, whole, examples)
+    judged, notes = _judge_probes(probes, probed, whole, examples, margins)
+    notes += [_undecided(parity) for parity in (*parities, *judged) if parity.undecided]
     scored = {check.runner.name: whole[check.runner.name] for check in checks if check.scored}
     return Verification(
         parities=(*parities, *judged),
@@ -87,12 +93,39 @@ def _first(feed: Feed, most: int | None, done: int = 0) -> Feed:
     return {name: values[: most - done] for name, values in feed.items()}
 
 
-def _compare(check: Check, outputs: Outputs, reference: str, expected: Outputs, examples: Examples) -> Parity:
-    """On the rows that both have."""
+def _compare(
+    check: Check,
+    outputs: Outputs,
+    reference: str,
+    expected: Outputs,
+    examples: Examples,
+    *,
+    margins: np.ndarray | None,
+) -> Parity:
+    """On the rows that both have; of those with a margin of nothing only where that makes no difference."""
+
+    def judge(rows: Sequence[int], limit: float | None, *, relative: bool = False) -> Parity:
+        chosen, picked = examples.take(rows), list(rows)
+        answers, wanted = (chosen.answers({k: v[picked] for k, v in part.items()}) for part in (outputs, expected))
+        return compare(check.runner.name, answers, reference, wanted, limit=limit, relative=relative)
+
     count = min(_rows(outputs), _rows(expected))
-    common = examples if count == len(examples) else examples.take(range(count))
-    answers, wanted = (common.answers({k: v[:count] for k, v in part.items()}) for part in (outputs, expected))
-    return compare(check.runner.name, answers, reference, wanted, limit=check.limit, relative=check.relative)
+    parity = judge(range(count), check.limit, relative=check.relative)
+    if parity.passed or margins is None:
+        return parity
+    close = np.flatnonzero(margins[:count] <= UNDECIDED_MARGIN)
+    undecided = {int(row) for row in close if not judge([int(row)], parity.limit).passed}
+    rest = [row for row in range(count) if row not in undecided]
+    if not undecided or not rest:
+        return parity
+    return replace(judge(rest, parity.limit), scale=parity.scale, undecided=len(undecided))
+
+
+def _undecided(parity: Parity) -> str:
+    return (
+        f"{parity.candidate}: {parity.undecided} of {parity.rows + parity.undecided} rows are undecided: the last token that "
+        f"{parity.reference} keeps and the first that it drops differ by rounding only, and the answers differ."
+    )
 
 
 def _scores(outputs: dict[str, Outputs], examples: Examples, seed: int) -> tuple[StageScore, ...]:
@@ -109,7 +142,11 @@ def _attempt(probe: Check, feed: Feed) -> Outputs | str:
 
 
 def _judge_probes(
-    probes: Sequence[Check], answers: Sequence[Outputs | str], outputs: dict[str, Outputs], examples: Examples
+    probes: Sequence[Check],
+    answers: Sequence[Outputs | str],
+    outputs: dict[str, Outputs],
+    examples: Examples,
+    margins: np.ndarray | None,
 ) -> tuple[list[Parity], list[str]]:
     parities, notes = [], []
     for probe, answer in zip(probes, answers, strict=True):
@@ -117,7 +154,7 @@ def _judge_probes(
             notes.append(f"Not verified there: {answer}")
             continue
         reference = probe.against or next(iter(outputs))
-        parity = _compare(probe, answer, reference, outputs[reference], examples)
+        parity = _compare(probe, answer, reference, outputs[reference], examples, margins=margins)
         parities.append(parity)
         if not _is_same_model(parity):
             notes.append(f"{probe.runner.name} answers something else than {reference}: do not ship the file for it.")

@@ -102,6 +102,30 @@ MODELS = {
             kind=TOKENS,
             convert="models_tf.ghostbert.convert:FAMILY",
         ),
+        ModelEntry(
+            name="powerbert",
+            summary="a BERT that drops the least significant tokens from layer to layer; classification of long texts",
+            config="models_tf.encoder.config:EncoderConfig",
+            model="models_tf.encoder.model:Encoder",
+            kind=TOKENS,
+            convert="models_tf.powerbert.convert:FAMILY",
+        ),
+        ModelEntry(
+            name="albert",
+            summary="a BERT whose layers share their weights, with a narrow word embedding; about 12 MB in int8",
+            config="models_tf.encoder.config:EncoderConfig",
+            model="models_tf.encoder.model:Encoder",
+            kind=TOKENS,
+            convert="models_tf.albert.convert:FAMILY",
+        ),
+        ModelEntry(
+            name="tagger",
+            summary="a BERT of three layers that tags words, distilled from a larger one on texts without labels",
+            config="models_tf.encoder.config:EncoderConfig",
+            model="models_tf.encoder.model:Encoder",
+            kind=TOKENS,
+            convert="models_tf.tagger.convert:FAMILY",
+        ),
     )
 }
 

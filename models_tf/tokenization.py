@@ -1,7 +1,7 @@
-"""WordPiece tokens from a checkpoint's own files, through the `tokenizers` package: ids, mask and segments.
+"""Tokens from a checkpoint's own files, through the `tokenizers` package: ids, mask and segments.
 
-tokenizer.json decides where there is one; otherwise vocab.txt with tokenizer_config.json. Leaves out decoding of ids
-into text and the training of vocabularies.
+tokenizer.json decides where there is one; otherwise spiece.model (SentencePiece, see `spiece_backend.py`) or vocab.txt
+(WordPiece, see `wordpiece_backend.py`) with tokenizer_config.json. Leaves out decoding of ids into text and the training of vocabularies.
 """
 
 import os
@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models_tf import spiece_backend, wordpiece_backend
 from models_tf.errors import InputError
 from models_tf.json_text import parse_json
 from models_tf.spec import IDS, MASK, SEGMENTS
+from models_tf.spiece_file import SPIECE, read_spiece
+from models_tf.wordpiece_backend import VOCAB
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
     from tokenizers import Tokenizer as Backend
     from tokenizers.processors import PostProcessor
 
-VOCAB = "vocab.txt"
 TOKENIZER = "tokenizer.json"
-TOKENIZER_FILES = (TOKENIZER, VOCAB, "tokenizer_config.json", "special_tokens_map.json")
-_SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+TOKENIZER_FILES = (TOKENIZER, SPIECE, VOCAB, "tokenizer_config.json", "special_tokens_map.json")
+KINDS = WORDPIECE, SENTENCEPIECE = ("wordpiece", "sentencepiece")
 _REQUIRED = ("pad", "unk", "cls", "sep")
 # Rows that go through `tokenizers` at a time: enough to keep it busy, few enough for memory to stay flat.
 _CHUNK = 4096
@@ -32,10 +34,13 @@ _CHUNK = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Pieces:
-    """The tokens of one text without special ones; `spans` are where they lie in the text, end exclusive."""
+    """The tokens of one text without special ones; `spans` are where they lie in the text, end exclusive, and `words` the
+    number of the word that each is a piece of.
+    """
 
     ids: list[int]
     spans: list[tuple[int, int]]
+    words: list[int | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +57,13 @@ class EncodedWords:
 class Tokenizer:
     """Texts -> int32 arrays. Build one with `from_files` or `from_folder`."""
 
-    def __init__(self, backend: "Backend", special: Mapping[str, str], source: str) -> None:
-        """Takes a `tokenizers` object as its own; `special` are the names of pad, unk, cls, sep and mask."""
+    def __init__(
+        self, backend: "Backend", special: Mapping[str, str], source: str, *, kind: str = WORDPIECE, spiece: bytes = b""
+    ) -> None:
+        """Takes a `tokenizers` object as its own; `special` are the names of pad, unk, cls, sep and mask, `spiece` is
+        SentencePiece's own file where there is one.
+        """
+        self.kind, self._spiece = kind, spiece
         # Truncation is set per call and padding is done here, whatever the file asks for.
         backend.no_truncation()
         backend.no_padding()
@@ -61,11 +71,11 @@ class Tokenizer:
         self._source = source
         numbered = backend.get_vocab(with_added_tokens=True)
         self.vocab_size = len(numbered)
-        self._tokens = _in_order(numbered, source)
-        for kind in _REQUIRED:
-            if special[kind] not in numbered:
+        self.tokens = _in_order(numbered, source)
+        for which in _REQUIRED:
+            if special[which] not in numbered:
                 raise InputError(
-                    f"{source} must have the special token {special[kind]!r}. Received: {self.vocab_size} tokens "
+                    f"{source} must have the special token {special[which]!r}. Received: {self.vocab_size} tokens "
                     "without it. Give the vocabulary that the model was trained with."
                 )
         self.pad_id = numbered[special["pad"]]
@@ -81,16 +91,29 @@ class Tokenizer:
         # Set, so that `tokenizers` does not warn when a process that used it forks; off, because threads of a pool
         # do not survive a fork and one thread reads a hundred thousand sentences in seconds.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        settings = _settings(files)
-        special = {kind: _special_name(settings, kind, name) for kind, name in _SPECIAL.items()}
+        settings, backend = _settings(files), None
         if TOKENIZER in files:
-            return cls(_from_json(files[TOKENIZER]), special, TOKENIZER)
-        if VOCAB not in files:
+            backend, kind = _from_json(files[TOKENIZER])
+        elif SPIECE in files:
+            kind = SENTENCEPIECE
+        elif VOCAB in files:
+            kind = WORDPIECE
+        else:
             raise InputError(
-                f"{source} must have {VOCAB} or {TOKENIZER}. Received: {', '.join(sorted(files)) or 'neither'}. "
-                "Copy the file from where the model came from."
+                f"{source} must have {TOKENIZER}, {SPIECE} (SentencePiece) or {VOCAB} (WordPiece). "
+                f"Received: {', '.join(sorted(files)) or 'none of them'}. Copy the file from where the model came from."
             )
-        return cls(_from_vocab(files[VOCAB], settings, special), special, VOCAB)
+        names = (spiece_backend if kind == SENTENCEPIECE else wordpiece_backend).SPECIAL
+        special = {which: _special_name(settings, which, name) for which, name in names.items()}
+        if kind == WORDPIECE:
+            made = backend or _from_vocab(files[VOCAB], settings, special)
+            return cls(made, special, VOCAB if backend is None else TOKENIZER)
+        spiece = files.get(SPIECE, b"")
+        made = backend or _from_spiece(spiece, settings, special)
+        found = cls(made, special, SPIECE if backend is None else TOKENIZER, kind=kind, spiece=spiece)
+        if backend is not None and spiece:
+            _check_one_vocabulary(spiece, found.tokens)
+        return found
 
     @classmethod
     def from_folder(cls, folder: Path) -> "Tokenizer":
@@ -140,7 +163,7 @@ class Tokenizer:
         found = []
         for start in range(0, len(texts), _CHUNK):
             batch = self._backend.encode_batch(_safe(texts[start : start + _CHUNK]), add_special_tokens=False)
-            found += [Pieces(ids=row.ids, spans=row.offsets) for row in batch]
+            found += [Pieces(ids=row.ids, spans=row.offsets, words=row.word_ids) for row in batch]
         return found
 
     def basic_tokens(self, text: str) -> list[str]:
@@ -153,7 +176,7 @@ class Tokenizer:
         return self._backend.token_to_id(token)
 
     def token(self, number: int) -> str:
-        return self._tokens[number]
+        return self.tokens[number]
 
     def check_embedding(self, rows: int) -> None:
         """A vocabulary of another size than the word embedding belongs to another model."""
@@ -165,14 +188,21 @@ class Tokenizer:
             )
 
     def files(self) -> dict[str, bytes]:
-        """What an app needs beside the model: vocab.txt (line number = id) and tokenizer.json."""
-        for number, token in enumerate(self._tokens):
+        """What an app needs beside the model: tokenizer.json, and vocab.txt (line number = id) or SentencePiece's file."""
+        if self.kind == SENTENCEPIECE:
+            own = {SPIECE: self._spiece} if self._spiece else {}
+            return {**own, TOKENIZER: self._backend.to_str(pretty=False).encode()}
+        for number, token in enumerate(self.tokens):
             if "\n" in token or "\r" in token or not token:
                 raise InputError(
                     f"{self._source} must have tokens that fit on a line of {VOCAB}. Received: {token!r} (id {number})."
                 )
-        vocab = "".join(f"{token}\n" for token in self._tokens)
+        vocab = "".join(f"{token}\n" for token in self.tokens)
         return {VOCAB: vocab.encode(), TOKENIZER: self._backend.to_str(pretty=False).encode()}
+
+    def same_vocabulary(self, other: "Tokenizer") -> bool:
+        """Whether both have the same tokens under the same ids."""
+        return self.kind == other.kind and self.tokens == other.tokens
 
     def _truncate(self, max_len: int, *, specials: int) -> None:
         if max_len <= specials:
@@ -251,37 +281,48 @@ def _in_order(numbered: Mapping[str, int], source: str) -> list[str]:
     return tokens
 
 
-def _from_json(data: bytes) -> "Backend":
+def _from_json(data: bytes) -> "tuple[Backend, str]":
+    """The tokenizer and its kind; any model but Unigram is treated as WordPiece."""
     from tokenizers import Tokenizer as Backend
 
     document = parse_json(data, f"{TOKENIZER} must be JSON.")
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
         raise InputError(f"{TOKENIZER} must describe a tokenizer, with `model`. Received: something else.")
     try:
-        return Backend.from_buffer(data)
+        kind = SENTENCEPIECE if document["model"].get("type") == "Unigram" else WORDPIECE
+        return Backend.from_buffer(data), kind
     except Exception as error:  # `tokenizers` raises nothing more specific
         raise InputError(f"{TOKENIZER} must describe a tokenizer. Received: {_one_line(error)}.") from error
 
 
 def _from_vocab(data: bytes, settings: Mapping[str, Any], special: Mapping[str, str]) -> "Backend":
-    """What transformers builds for BERT from the same files."""
-    from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
-    from tokenizers import Tokenizer as Backend
-
-    vocab = _read_vocab(data)
-    backend = Backend(models.WordPiece(vocab, unk_token=special["unk"]))
-    backend.normalizer = normalizers.BertNormalizer(
-        clean_text=True,
-        handle_chinese_chars=bool(_flag(settings, "tokenize_chinese_chars", True)),
+    return wordpiece_backend.make_backend(
+        data,
+        (*special.values(), *_never_split(settings)),
+        unknown=special["unk"],
+        lower_case=bool(_flag(settings, "do_lower_case", True)),
         strip_accents=_flag(settings, "strip_accents", None),
-        lowercase=bool(_flag(settings, "do_lower_case", True)),
+        split_chinese=bool(_flag(settings, "tokenize_chinese_chars", True)),
     )
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    backend.decoder = decoders.WordPiece(prefix="##")
-    # Only tokens that the vocabulary holds: another would get an id beyond the embedding.
-    kept = [name for name in (*special.values(), *_never_split(settings)) if name in vocab]
-    backend.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in kept])
-    return backend
+
+
+def _check_one_vocabulary(spiece: bytes, tokens: Sequence[str]) -> None:
+    """An app may read either file."""
+    for number, (piece, _, _) in enumerate(read_spiece(spiece).pieces):
+        token = tokens[number] if number < len(tokens) else None
+        if token != piece:
+            raise InputError(
+                f"{SPIECE} and {TOKENIZER} must be of one vocabulary. Received: {piece!r} and {token!r} with id {number}."
+            )
+
+
+def _from_spiece(data: bytes, settings: Mapping[str, Any], special: Mapping[str, str]) -> "Backend":
+    return spiece_backend.make_backend(
+        read_spiece(data),
+        special,
+        lower_case=bool(_flag(settings, "do_lower_case", True)),
+        keep_accents=bool(_flag(settings, "keep_accents", False)),
+    )
 
 
 def _never_split(settings: Mapping[str, Any]) -> list[str]:
@@ -289,30 +330,6 @@ def _never_split(settings: Mapping[str, Any]) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"tokenizer_config.json: `never_split` must be a list of tokens. Received: {names!r}.")
     return names
-
-
-def _read_vocab(data: bytes) -> dict[str, int]:
-    """One token a line; its id is the number of the line, from 0."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{VOCAB} must be UTF-8. Received: byte 0x{data[error.start]:02x} in line {line}.") from error
-    # Not splitlines(): a vocabulary may hold U+2028 and its like as tokens.
-    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    if lines == [""]:
-        raise InputError(f"{VOCAB} must have one token a line. Received: an empty file.")
-    vocab: dict[str, int] = {}
-    for number, token in enumerate(lines):
-        if not token or "\t" in token:
-            received = "a tab (a list of tokens and scores?)" if token else "an empty line"
-            raise InputError(f"{VOCAB} line {number + 1} must be one token. Received: {received}.")
-        if token in vocab:
-            raise InputError(
-                f"{VOCAB} must have each token once. Received: {token!r} in lines {vocab[token] + 1} and {number + 1}."
-            )
-        vocab[token] = number
-    return vocab
 
 
 def _one_line(error: Exception) -> str:

@@ -3,9 +3,11 @@
 An encoder with layer norms has a few channels with values a hundred times those of the others, and one scale for all of
 them leaves the others a handful of steps. In float a factor for each channel can be moved through a dense layer without
 changing what it computes: the weights take up what the input is divided by (SmoothQuant), and are divided by what the result
-is multiplied with. The formats place the factors (`passes/level_dense.py`, `passes/level_dense_onnx.py`); the numbers come
+is multiplied with. Layers that share weights share the factors too. The formats place the factors (`passes/level_dense.py`, `passes/level_dense_onnx.py`); the numbers come
 from here.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,23 +19,30 @@ STRENGTH = 0.85
 MAX_FACTOR = 32.0
 
 
-def input_factors(channels: np.ndarray, peaks: np.ndarray) -> np.ndarray:
-    """What to divide each channel of an input by; `channels` are its ranges, [2, channel].
+def input_factors(uses: Sequence[np.ndarray], peaks: np.ndarray) -> np.ndarray:
+    """What to divide each channel of an input by; `uses` are its ranges, [2, channel], one for each layer that uses the
+    weights behind it.
 
     `peaks`: the largest absolute weight that reads each channel.
     """
-    return _bounded(_width(channels) ** STRENGTH / _positive(peaks) ** (1 - STRENGTH))
+    return _bounded(_joint_width(uses) ** STRENGTH / _positive(peaks) ** (1 - STRENGTH))
 
 
-def output_factors(channels: np.ndarray) -> np.ndarray:
+def output_factors(uses: Sequence[np.ndarray]) -> np.ndarray:
     """What to divide each channel of a result by. The weights have a scale for each of them, so this costs them nothing."""
-    return _bounded(_width(channels))
+    return _bounded(_joint_width(uses))
 
 
 def divided_range(channels: np.ndarray, factors: np.ndarray) -> tuple[float, float]:
     """Smallest and largest value of all channels, each divided by its factor."""
     low, high = channels.astype(np.float64)
     return float((low / factors).min()), float((high / factors).max())
+
+
+def _joint_width(uses: Sequence[np.ndarray]) -> np.ndarray:
+    """Of each channel in all uses. Each use has a scale of its own, so only what its channels are to each other counts."""
+    widths = [_width(channels) for channels in uses]
+    return widths[0] if len(widths) == 1 else np.max([width / np.median(width) for width in widths], axis=0)
 
 
 def _width(channels: np.ndarray) -> np.ndarray:

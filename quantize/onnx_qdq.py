@@ -51,11 +51,18 @@ class QdqWriter:
         # Made by operators in float, and constants: both can be read without rounding.
         self._kept = set(self._initializers)
         self._shared: dict[Any, str] = {}
+        # Where weights are used: (what they are multiplied with, their bias), by name; and their 8 bits.
+        self._uses: dict[str, list[tuple[str, str]]] = {}
+        self._integers: dict[Any, str] = {}
 
     def write(self) -> None:
         _drop_relu(self._graph)
         region = float_region(self._graph.node)
         self._unrounded = _unrounded(self._graph, region)
+        for node in self._graph.node:
+            if node.op_type in WEIGHTED:
+                bias = node.input[_BIAS] if len(node.input) > _BIAS else ""
+                self._uses.setdefault(node.input[1], []).append((node.input[0], bias))
         for position, node in enumerate(list(self._graph.node)):
             if position in region and self._is_float(node):
                 self._keep(node)
@@ -103,7 +110,7 @@ class QdqWriter:
             raise ValueError(f"A plain Gemm was expected. Received: {options}.")
         axis = 0 if node.op_type == "Conv" or options.get("transB") else weights.ndim - 1
         values, parameters = self._dequantized(node.input[0])
-        scales = weight_scales(weights, axis, REDUCED_PEAK)
+        scales = self._weight_scales(node.input[1], weights, axis)
         bias = self._constant(node.input[_BIAS]) if len(node.input) > _BIAS else None
         if bias is None and len(node.input) > _BIAS and node.input[_BIAS]:
             raise ValueError(
@@ -111,11 +118,29 @@ class QdqWriter:
             )
         if bias is not None:
             scales = widen_for_bias(scales, parameters.scale, bias)
-        inputs = [values, self._stored(quantize_weights(weights, scales, axis), scales, axis)]
+        key = (node.input[1], axis, scales.tobytes())
+        if key not in self._integers:
+            self._integers[key] = self._add(quantize_weights(weights, scales, axis))
+        zeros = np.zeros(scales.shape, np.int8)
+        inputs = [
+            values,
+            self._stored(self._integers[key], self._add_parameter(scales), self._add_parameter(zeros), axis),
+        ]
         if bias is not None:
-            inputs.append(self._stored(*quantize_bias(bias, parameters.scale, scales), 0))
+            steps, scales = quantize_bias(bias, parameters.scale, scales)
+            # A bias has its own scales, which nothing shares; written as bytes they are the shorter form.
+            inputs.append(self._stored(self._add(steps), self._add(scales), self._add(np.zeros_like(steps)), 0))
         node.input[:] = inputs
         self._emit(node)
+
+    def _weight_scales(self, name: str, weights: np.ndarray, axis: int) -> np.ndarray:
+        """Those that serve all uses of weights which several layers share: else each would store them anew."""
+        scales, uses = weight_scales(weights, axis, REDUCED_PEAK), self._uses[name]
+        for source, bias_name in uses if len(uses) > 1 else ():
+            bias = self._constant(bias_name)
+            if bias is not None and source in self._ranges:
+                scales = widen_for_bias(scales, activation_parameters(*self._ranges[source]).scale, bias)
+        return scales
 
     def _compute(self, node: onnx.NodeProto) -> None:
         # Axes, shapes and the like are whole numbers and stay.
@@ -169,14 +194,12 @@ class QdqWriter:
         self._nodes.append(onnx.helper.make_node("DequantizeLinear", inputs, [target]))
         self._quantized[name] = (target, parameters)
 
-    def _stored(self, values: np.ndarray, scales: np.ndarray, axis: int) -> str:
-        """The dequantized form of a constant with a scale for each channel."""
-        zeros = np.zeros(scales.shape, values.dtype)
-        # A bias has its own scales, which nothing shares; written as bytes they are the shorter form.
-        add = self._add if values.dtype == np.int32 else self._add_parameter
-        inputs = [self._add(values), add(scales), add(zeros)]
-        name = f"{inputs[0]}:float"
-        self._nodes.append(onnx.helper.make_node("DequantizeLinear", inputs, [name], axis=axis))
+    def _stored(self, integer: str, scales: str, zeros: str, axis: int) -> str:
+        """The dequantized form of a constant with a scale for each channel. Each reader gets one of its own: a runtime takes
+        them together with it.
+        """
+        name = f"{integer}:float:{len(self._nodes)}"
+        self._nodes.append(onnx.helper.make_node("DequantizeLinear", [integer, scales, zeros], [name], axis=axis))
         return name
 
     def _add(self, values: np.ndarray) -> str:

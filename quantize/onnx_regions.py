@@ -2,11 +2,14 @@
 
 A layer norm or a GELU is a handful of element-wise operators, of which ONNX Runtime can compute some in integers and some
 not. To round between them costs accuracy and time and saves nothing, so the whole neighborhood stays in float, also where
-something between them only moves values.
+something between them only moves values. What ranks tokens stays in float too (`significance.py`), and so does the picking of
+rows that such operators made.
 """
 
 from collections.abc import Iterable
 from typing import Any
+
+from quantize import significance
 
 # No integer kernel in ONNX Runtime 1.31.
 WITHOUT_KERNEL = ("Abs", "Div", "Erf", "Exp", "Log", "Neg", "Pow", "Reciprocal", "Sqrt", "Sub", "Tanh")
@@ -14,6 +17,17 @@ WITHOUT_KERNEL = ("Abs", "Div", "Erf", "Exp", "Log", "Neg", "Pow", "Reciprocal",
 _NEIGHBORS = ("Add", "Mul", "ReduceMean")
 # One input, one output, the same values.
 MOVES = ("Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
+_PICK = "Gather"
+_STEPS = {
+    "TopK": significance.TOP,
+    "Softmax": significance.SOFTMAX,
+    "Add": significance.ADD,
+    "Mul": significance.ELEMENT,
+    "Sub": significance.ELEMENT,
+    "ReduceMean": significance.MEAN,
+    "Cast": significance.CAST,
+    **dict.fromkeys((_PICK, *MOVES), significance.MOVE),
+}
 
 
 def is_grouped(node: Any) -> bool:
@@ -25,8 +39,33 @@ def is_grouped(node: Any) -> bool:
 
 
 def float_region(nodes: Iterable[Any]) -> set[int]:
-    """Positions of the operators without integer kernel and of the element-wise ones that are connected with them."""
+    """Positions of the operators without integer kernel and of the element-wise ones that are connected with them, of those
+    that rank tokens, and of what picks rows of their results.
+    """
     listed = list(nodes)
+    region = _unkerneled(listed) | _ranking(listed)
+    made = {name for i in region for name in listed[i].output}
+    for i, node in enumerate(listed):
+        if node.op_type in (_PICK, *MOVES) and node.input[0] in made:
+            made.update(node.output)
+            if node.op_type == _PICK:
+                region.add(i)
+    return region
+
+
+def _ranking(listed: list[Any]) -> set[int]:
+    """Moves are left out: they follow what they move."""
+    produced = {name for node in listed for name in node.output}
+    steps = []
+    for node in listed:
+        kind = _STEPS.get(node.op_type, significance.OTHER)
+        inputs = node.input[:1] if kind in (significance.MOVE, significance.TOP) else node.input
+        reads = tuple(name for name in inputs if name in produced)
+        steps.append(significance.Step(kind=kind, reads=reads, writes=tuple(node.output)))
+    return {i for i in significance.ranking(steps) if listed[i].op_type not in MOVES}
+
+
+def _unkerneled(listed: list[Any]) -> set[int]:
     # Names of tensors that hold another one's values -> the name of that one.
     moved: dict[str, str] = {}
     for node in listed:

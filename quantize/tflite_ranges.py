@@ -18,7 +18,8 @@ from quantize.flatbuffer import Model, buffer_bytes, is_constant, op_name, schem
 INT8_RANGE = (-128.0, 127.0)
 _INTEGERS = (schema.TensorType.INT8, schema.TensorType.INT32)
 _ARITHMETIC = {"ADD": "add", "SUB": "sub", "MUL": "mul"}
-_MOVES = ("EXPAND_DIMS", "RESHAPE", "SQUEEZE", "STRIDED_SLICE", "SLICE", "TRANSPOSE")
+_MOVES = ("EXPAND_DIMS", "GATHER", "RESHAPE", "SQUEEZE", "STRIDED_SLICE", "SLICE", "TRANSPOSE")
+_PROBABILITIES = (0.0, 1.0)
 
 
 def with_exact_masks(model: Model, ranges: CalibrationRanges) -> CalibrationRanges:
@@ -63,6 +64,21 @@ def _follow(model: Model, graph: Any, operator: Any, name: str, masks: dict[int,
     if values.size != 1:
         return None
     return masks[inputs[position]].after(_ARITHMETIC[name], float(values[0]), constant_first=position == 1)
+
+
+def with_probabilities(model: Model, ranges: CalibrationRanges) -> CalibrationRanges:
+    """Attention weights, and the rows of them that are picked, are 0 to 1: a short text may pay one token all of it.
+
+    The kernel of SOFTMAX in int8 has that range itself; this is for one in float, whose rows are quantized behind it.
+    """
+    graph = model.subgraphs[0]
+    found: set[int] = set()
+    for operator in graph.operators:
+        name = op_name(model, operator)
+        if name == "SOFTMAX" or (name in _MOVES and int(operator.inputs[0]) in found):
+            found.add(int(operator.outputs[0]))
+    names = {tensor_name(graph.tensors[index]) for index in found}
+    return ranges.override(dict.fromkeys(names & set(ranges.ranges), _PROBABILITIES))
 
 
 def with_saturated_scores(model: Model, ranges: CalibrationRanges) -> CalibrationRanges:

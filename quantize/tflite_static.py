@@ -1,8 +1,8 @@
 """Static int8 for TFLite: int8 activations by calibrated ranges, symmetric int8 weights for each output channel.
 
 ai-edge-quantizer does the arithmetic (scales, biases, operator constraints); the ranges are ours, since its own
-calibration is a moving average that clips. An int8 input of whole numbers is exact: scale 1, zero point 0. Layer norms and
-GELUs stay in float (`tflite_regions.py`), and the dense layers beside them get channels of like range (`level_dense.py`).
+calibration is a moving average that clips. An int8 input of whole numbers is exact: scale 1, zero point 0. Layer norms,
+GELUs and what ranks tokens stay in float (`tflite_regions.py`), and the dense layers beside them get channels of like range (`level_dense.py`).
 Leaves out calibration (`calibration.py`) and the check of the result (`exporters/audit.py`).
 """
 
@@ -19,8 +19,9 @@ from quantize.passes.elide_input_cast import elide_input_cast
 from quantize.passes.elide_requantize import elide_requantize
 from quantize.passes.level_dense import level_dense
 from quantize.passes.set_versions import set_versions
+from quantize.passes.share_weights import share_weights
 from quantize.passes.split_dense import split_dense
-from quantize.tflite_ranges import with_exact_masks, with_saturated_scores
+from quantize.tflite_ranges import with_exact_masks, with_probabilities, with_saturated_scores
 from quantize.tflite_regions import float_region
 
 
@@ -32,7 +33,8 @@ def quantize_static(float_model: bytes, ranges: CalibrationRanges) -> bytes:
     from ai_edge_quantizer import quantizer
 
     model = read_model(float_model)
-    ranges = with_saturated_scores(model, with_exact_masks(model, ranges))
+    ranges = with_saturated_scores(model, with_probabilities(model, with_exact_masks(model, ranges)))
+    share_weights(model)
     split_dense(model, ranges)
     ranges = level_dense(model, ranges)
     float_model, recipe = write_model(model), _recipe(model)

@@ -83,6 +83,7 @@ def to_int8_dynamic(float_model: bytes) -> bytes:
         _quantize_lookups(model, graph, constants)
         done: dict[int, int | None] = {}
         extra: dict[int, Any] = {}
+        leveled: dict[tuple[int, int], int] = {}
         for operator in graph.operators:
             name = op_name(model, operator)
             if name not in DYNAMIC_OPS:
@@ -92,7 +93,7 @@ def to_int8_dynamic(float_model: bytes) -> bytes:
             if index not in constants or constants[index].size < MIN_WEIGHT_ELEMENTS:
                 continue
             if name == "FULLY_CONNECTED" and index not in done and _rows_differ(constants[index]):
-                changed = _level_rows(model, graph, operator, constants)
+                changed = _level_rows(model, graph, operator, constants, leveled)
                 if changed is not None:
                     index = int(operator.inputs[position])
                     extra[id(operator)] = changed
@@ -120,25 +121,33 @@ def _rows_differ(weights: np.ndarray) -> bool:
     return bool(np.square(peaks).max() > LEVEL_GAIN * np.square(peaks).mean())
 
 
-def _level_rows(model: Model, graph: Any, dense: Any, constants: dict[int, np.ndarray]) -> Any:
+def _level_rows(
+    model: Model, graph: Any, dense: Any, constants: dict[int, np.ndarray], known: dict[tuple[int, int], int]
+) -> Any:
     """Makes all rows of a dense layer's weights equally large, and gives the MUL that undoes it behind the layer.
 
     So one scale for the whole matrix, all that older runtimes know, rounds each row as its own scale would. The bias is
     divided with the row; the activation moves to the MUL. None where the result is an output or the bias not constant.
+    `known`: what was made before, by the constant (-1: the factors) and the weights, since layers may share them.
     """
     result = int(dense.outputs[0])
     biases = [int(i) for i in dense.inputs[2:] if i >= 0]
     if result in {int(i) for i in graph.outputs} or any(i not in constants for i in biases):
         return None
-    weights = constants[int(dense.inputs[1])]
-    peaks = np.abs(weights).max(axis=1)
-    factors = np.where(peaks > 0, peaks / peaks.max(), 1.0).astype(np.float32)
     inputs = [int(i) for i in dense.inputs]
+    kernel = inputs[1]
+    peaks = np.abs(constants[kernel]).max(axis=1)
+    factors = np.where(peaks > 0, peaks / peaks.max(), 1.0).astype(np.float32)
+    if (-1, kernel) not in known:
+        known[-1, kernel] = _add_constant(model, graph, factors)
     for position, shape in ((1, (-1, 1)), (2, (-1,))):
         if position < len(inputs) and inputs[position] >= 0:
-            values = constants[inputs[position]] / factors.reshape(shape)
-            inputs[position] = _add_constant(model, graph, values)
-            constants[inputs[position]] = values
+            key = (inputs[position], kernel)
+            if key not in known:
+                values = constants[inputs[position]] / factors.reshape(shape)
+                known[key] = _add_constant(model, graph, values)
+                constants[known[key]] = values
+            inputs[position] = known[key]
     dense.inputs = inputs
     level = _tensor_like(graph.tensors[result], schema.TensorType.FLOAT32)
     graph.tensors.append(level)
@@ -149,7 +158,7 @@ def _level_rows(model: Model, graph: Any, dense: Any, constants: dict[int, np.nd
     product.builtinOptions = schema.MulOptionsT()
     product.builtinOptions.fusedActivationFunction = dense.builtinOptions.fusedActivationFunction
     dense.builtinOptions.fusedActivationFunction = schema.ActivationFunctionType.NONE
-    product.inputs = [dense.outputs[0], _add_constant(model, graph, factors)]
+    product.inputs = [dense.outputs[0], known[-1, kernel]]
     product.outputs = [result]
     return product
 

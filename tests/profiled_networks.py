@@ -26,6 +26,8 @@ PLAIN = {
 }
 GHOSTS = {"ghosts on heads": "heads", "ghosts on outputs": "outputs"}
 NETWORKS = (*PLAIN, *GHOSTS)
+# Layers that share weights; those are counted once and multiplied by often.
+SHARED = {"albert": ("albert", "classification")}
 
 
 @functools.cache
@@ -33,7 +35,7 @@ def original(name: str) -> Network:
     if name in GHOSTS:
         # Two folds at least: of a single one tf2onnx computes the output twice, once with the bias and once without.
         return ghost_network(ghost_config(ghost_on=GHOSTS[name], kept_ffn=(16, 32, 24)))
-    variant, head = PLAIN[name]
+    variant, head = (PLAIN | SHARED)[name]
     return network(config(variant), HEADS[head])
 
 

@@ -63,6 +63,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "pooler": True,
     },
 }
+VARIANTS |= {
+    "factorized": {**VARIANTS["bert"], "embedding_size": 8},
+    "shared": {**VARIANTS["bert"], "num_layers": 4, "shared_layers": (0, 0, 1, 1)},
+    "albert": {**VARIANTS["bert"], "embedding_size": 8, "norm_before_projection": True, "shared_layers": (0, 0, 0)},
+}
 SIZES = {"vocab_size": 500, "embedding_size": 128, "hidden_size": 512, "bottleneck_size": 128, "intermediate_size": 512}
 
 

@@ -38,7 +38,23 @@ GHOSTBERT: dict[str, Any] = {
     "ghost_heads": [1, 2],
     "ghost_folds": [3, 0],
 }
-DOCUMENTS = {"mobilebert": MOBILEBERT, "bert": BERT, "ghostbert": GHOSTBERT}
+POWERBERT: dict[str, Any] = {**BERT, "model_type": "powerbert", "retention": [9, 4], "retention_by": "first"}
+ALBERT: dict[str, Any] = {
+    **BERT,
+    "model_type": "albert",
+    "embedding_size": 12,
+    "num_hidden_layers": 4,
+    "num_hidden_groups": 2,
+}
+TAGGER: dict[str, Any] = {**BERT, "model_type": "tagger"}
+DOCUMENTS = {
+    "mobilebert": MOBILEBERT,
+    "bert": BERT,
+    "ghostbert": GHOSTBERT,
+    "powerbert": POWERBERT,
+    "albert": ALBERT,
+    "tagger": TAGGER,
+}
 # What is changed of MOBILEBERT. Without any bottleneck for attention, PyTorch's class asks for one as wide as the layer.
 VARIANTS: dict[str, dict[str, Any]] = {
     "opt": {"num_feedforward_networks": 4, "classifier_activation": False},

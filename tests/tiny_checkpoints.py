@@ -4,6 +4,7 @@ Norms, biases and the row of padding are random, gammas have both signs: default
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,17 @@ _GHOSTBERT = {
     "ghost_heads": [1, 2],
     "ghost_folds": [2, 1],
 }
-DOCUMENTS = {"mobilebert": _MOBILEBERT, "bert": _BERT, "ghostbert": _GHOSTBERT}
+_POWERBERT = {**_BERT, "model_type": "powerbert", "num_hidden_layers": 3, "retention": [9, 5, 1]}
+_ALBERT = {**_BERT, "model_type": "albert", "embedding_size": 12, "num_hidden_layers": 4, "num_hidden_groups": 2}
+_TAGGER = {**_BERT, "model_type": "tagger", "num_hidden_layers": 3}
+DOCUMENTS: dict[str, dict[str, Any]] = {
+    "mobilebert": _MOBILEBERT,
+    "bert": _BERT,
+    "ghostbert": _GHOSTBERT,
+    "powerbert": _POWERBERT,
+    "albert": _ALBERT,
+    "tagger": _TAGGER,
+}
 LABELS = {
     "classification": ("no", "yes", "perhaps"),
     "regression": ("score",),
@@ -45,9 +56,7 @@ LABELS = {
 }
 
 
-def write_checkpoint(
-    folder: Path, model: str = "mobilebert", task: str = "classification", **changes: str | int
-) -> Path:
+def write_checkpoint(folder: Path, model: str = "mobilebert", task: str = "classification", **changes: Any) -> Path:
     """A folder with a model for the task. `changes` are keys of config.json."""
     made = checkpoint.random_init(
         model,

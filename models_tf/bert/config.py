@@ -1,8 +1,8 @@
 """BERT's config.json <-> `EncoderConfig`: an encoder without bottlenecks, trigrams and stacked FFNs.
 
 Absent keys take the defaults of `transformers`' BertConfig. What is not built (decoders, relative positions, pruned
-heads) is refused by name. Layers that were made narrower are stored as they are; two keys of ours say how wide they are,
-and `transformers` cannot read such a model (it can if whole layers were dropped).
+heads) is refused by name. What was compressed is stored as it is; keys of ours say how wide each layer is, which layers share
+weights and how wide the word embedding is, and `transformers` cannot read such a model (it can if layers were dropped).
 """
 
 from collections.abc import Mapping
@@ -32,6 +32,9 @@ BASE: dict[str, Any] = {
 PRESETS: dict[str, dict[str, Any]] = {"base": BASE}
 # Heads and FFN neurons of each layer after compression; absent where nothing was removed.
 KEPT_HEADS_KEY, KEPT_FFN_KEY = "export_mobile_kept_heads", "export_mobile_kept_ffn"
+# Whose weights each layer uses, and the width of a word embedding that is projected; absent where they are BERT's own.
+SHARED_KEY, EMBEDDING_KEY = "export_mobile_shared_layers", "export_mobile_embedding_size"
+_OUR_KEYS = (KEPT_HEADS_KEY, KEPT_FFN_KEY, SHARED_KEY, EMBEDDING_KEY)
 
 
 def from_document(values: Mapping[str, Any], where: str = "config.json") -> EncoderConfig:
@@ -49,7 +52,7 @@ def from_document(values: Mapping[str, Any], where: str = "config.json") -> Enco
     try:
         return EncoderConfig(
             vocab_size=vocab_size,
-            embedding_size=hidden,
+            embedding_size=document.integer(EMBEDDING_KEY, hidden),
             hidden_size=hidden,
             bottleneck_size=hidden,
             num_layers=document.integer("num_hidden_layers", 12, high=MAX_LAYERS),
@@ -67,6 +70,7 @@ def from_document(values: Mapping[str, Any], where: str = "config.json") -> Enco
             pad_id=document.pad_id(vocab_size),
             kept_heads=document.integers(KEPT_HEADS_KEY),
             kept_ffn=document.integers(KEPT_FFN_KEY),
+            shared_layers=document.integers(SHARED_KEY),
         )
     except InputError:
         raise
@@ -77,7 +81,7 @@ def from_document(values: Mapping[str, Any], where: str = "config.json") -> Enco
 def to_document(config: EncoderConfig, values: Mapping[str, Any]) -> dict[str, Any]:
     """`values` with the keys of `config` in it; other keys stay."""
     found = {
-        **{key: value for key, value in values.items() if key not in (KEPT_HEADS_KEY, KEPT_FFN_KEY)},
+        **{key: value for key, value in values.items() if key not in _OUR_KEYS},
         "model_type": MODEL_TYPE,
         "vocab_size": config.vocab_size,
         "hidden_size": config.hidden_size,
@@ -93,9 +97,14 @@ def to_document(config: EncoderConfig, values: Mapping[str, Any]) -> dict[str, A
         "initializer_range": config.initializer_range,
         "pad_token_id": config.pad_id,
     }
-    for key, kept in ((KEPT_HEADS_KEY, config.kept_heads), (KEPT_FFN_KEY, config.kept_ffn)):
-        if kept:
-            found[key] = list(kept)
+    lists = {
+        KEPT_HEADS_KEY: config.kept_heads,
+        KEPT_FFN_KEY: config.kept_ffn,
+        SHARED_KEY: config.shared_layers,
+    }
+    found |= {key: list(values) for key, values in lists.items() if values}
+    if config.embedding_size != config.hidden_size:
+        found[EMBEDDING_KEY] = config.embedding_size
     if from_document(found) != config:
         raise ValueError(
             "BERT has no bottlenecks, trigrams, stacked FFNs, ghosts or other norms. Received: a config with some."

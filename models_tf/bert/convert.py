@@ -1,4 +1,7 @@
-"""PyTorch's tensors of BERT: the rename table. Masked-word and next-sentence heads are left out."""
+"""PyTorch's tensors of BERT: the rename table. Masked-word and next-sentence heads are left out.
+
+The projection of a factorised embedding is ours; no other program has it.
+"""
 
 from models_tf.bert.config import MODEL_TYPE, PRESETS, from_document, to_document
 from models_tf.encoder.config import EncoderConfig
@@ -35,8 +38,9 @@ def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
         *table("position_embedding", f"{embeddings}position_embeddings"),
         *table("segment_embedding", f"{embeddings}token_type_embeddings"),
         *norm("embedding_norm", f"{embeddings}LayerNorm"),
+        *dense("embedding_projection", f"{embeddings}projection"),
     ]
-    for layer in range(config.num_layers):
+    for layer in range(len(config.first_uses)):
         ours, theirs = f"layers.{layer}.", f"{prefix}encoder.layer.{layer}."
         for part, name in LAYER_DENSE.items():
             found += dense(ours + part, theirs + name)

@@ -2,7 +2,7 @@
 
 As the tables of Michel et al., "Are sixteen heads really better than one?": nothing is trained in between. A head is
 masked where the one forward pass asks (`alter_context`), so the model is built and traced once; a layer is dropped as
-`compress` drops it. Any token model can be looked at.
+`compress` drops it. Any token model can be looked at. A head of weights that several layers share is masked in all of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class Change:
 @dataclass(frozen=True, kw_only=True)
 class Ablation:
     """`heads[layer][head]` is gone, `alone[layer][head]` is the only one of its layer, `layers[layer]` is gone; empty where
-    it was not asked for.
+    it was not asked for. Layers that share weights are one row of heads.
     """
 
     whole: Score
@@ -49,14 +49,12 @@ class Ablation:
 
 
 class MaskedPredictor(Predictor):
-    """Runs a model with some of its heads masked. `masks[layer]` holds a 1 or 0 for each head."""
+    """Runs a model with some of its heads masked. `masks[number]` holds a 1 or 0 for each head of the weights `layers.N`."""
 
     def __init__(self, model: Encoder) -> None:
         super().__init__(model)
         config = model.config
-        self.masks = [
-            tf.Variable(tf.ones(config.heads_of(layer)), trainable=False) for layer in range(config.num_layers)
-        ]
+        self.masks = [tf.Variable(tf.ones(config.heads_of(layer)), trainable=False) for layer in config.first_uses]
 
     def _outputs(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor) -> dict[str, tf.Tensor]:
         size = self.model.config.head_size
@@ -98,8 +96,7 @@ def ablate(
         raise InputError("A layer can be removed where another stays. Received: a model of 1 layer.")
     network = Network(config=config, head=checkpoint.head, tensors=checkpoint.tensors)
     predictor = MaskedPredictor(Encoder(config, checkpoint.head, checkpoint.tensors))
-    numbers = range(config.num_layers)
-    total = 1 + sum(map(config.heads_of, numbers)) * (heads + alone) + config.num_layers * layers
+    total = 1 + sum(map(config.heads_of, config.first_uses)) * (heads + alone) + config.num_layers * layers
     whole = predictor(rows.inputs)
     score, right = rows.score(whole), _right(rows, whole)
     done = 1
@@ -113,15 +110,15 @@ def ablate(
         return Change(points=points, standard_error=_paired_error(right, _right(rows, outputs)))
 
     gone, single = [], []
-    for layer in numbers:
-        every = range(config.heads_of(layer))
+    for layer, first in enumerate(config.first_uses):
+        every = range(config.heads_of(first))
         if heads:
             gone.append(tuple(change(predictor.without(layer, [head], rows.inputs)) for head in every))
         if alone:
             others = [[other for other in every if other != head] for head in every]
             single.append(tuple(change(predictor.without(layer, rest, rows.inputs)) for rest in others))
     dropped = []
-    for layer in numbers if layers and config.num_layers > 1 else ():
+    for layer in range(config.num_layers) if layers and config.num_layers > 1 else ():
         smaller = drop_layers(network, [layer])
         dropped.append(change(Predictor(Encoder(smaller.config, smaller.head, smaller.tensors))(rows.inputs)))
     return Ablation(whole=score, heads=tuple(gone), alone=tuple(single), layers=tuple(dropped))

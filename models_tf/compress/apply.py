@@ -1,20 +1,35 @@
 """`compress`: a checkpoint and a `Compression` -> a smaller checkpoint, and the record of what was kept.
 
 Layers go first, so that importance is that of the model which is left; then heads and neurons; then ghosts are made of
-what is kept. Reads and writes no files; `cli.py` does.
+what is kept; then layers are shared; then the vocabulary is pruned, and the word embedding factorised for the words that are
+left; the retention is for the layers that are left. Reads and writes no files; `cli.py` does.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from models_tf.compress import ghosts, heads, layers, neurons, width
+from models_tf.compress import factorize, ghosts, heads, layers, neurons, retention, share, width
+from models_tf.compress.checks import check, check_not_dropped
 from models_tf.compress.layer_choice import LayerChoice
-from models_tf.compress.settings import AS_REMOVED, BERT, COMPRESSIBLE, GHOSTBERT, MASK, RANDOM, Compression
+from models_tf.compress.settings import (
+    ALBERT,
+    AS_REMOVED,
+    BERT,
+    FIRST,
+    GHOSTBERT,
+    MASK,
+    POWERBERT,
+    RANDOM,
+    TAGGER,
+    Compression,
+)
+from models_tf.encoder.config import BY_CHANCE
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
+from models_tf.huggingface.checkpoint import EncoderCheckpoint, to_document
+from models_tf.huggingface.initial import initial_tensors
 from models_tf.tasks.rows import TaskRows
 
 
@@ -26,54 +41,14 @@ class Compressed:
     record: dict[str, Any]
 
 
-def check(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
-    """What can be refused before any row is read."""
-    config = checkpoint.config
-    if checkpoint.model_name not in COMPRESSIBLE:
-        raise InputError(
-            f"Only BERT can be compressed ({' or '.join(COMPRESSIBLE)}). Received: {checkpoint.model_name}."
-        )
-    if settings.is_empty:
-        raise InputError(
-            "Nothing to do: give --drop-layers, --prune-heads, --remove-heads, --prune-ffn or --ghosts. Received: none of "
-            "them, or a share of 0."
-        )
-    if (config.ghost_heads or config.ghost_folds) and (settings.changes_width or settings.ghosts is not None):
-        raise InputError(
-            "A model with ghosts can lose layers only: compress the one without, then add ghosts. Received: a ghostbert."
-        )
-    dropped: Sequence[int] = ()
-    if isinstance(settings.drop_layers, LayerChoice):
-        settings.drop_layers.check(config.num_layers)
-        if not settings.drop_layers.needs_data:
-            dropped = settings.drop_layers.resolve(config.num_layers)
-    counts = [config.heads_of(layer) for layer in range(config.num_layers)]
-    if settings.remove_heads:
-        heads.without(counts, dict(settings.remove_heads), minimum=settings.min_heads)
-        _check_not_dropped(settings, dropped)
-    if settings.prune_heads and settings.min_heads > min(counts):
-        raise InputError(
-            f"--min-heads must be 1 to {min(counts)}, the heads of a layer. Received: {settings.min_heads}."
-        )
-    if settings.ghosts is not None:
-        if settings.ghosts > config.num_heads:
-            raise InputError(f"--ghosts must be at most the {config.num_heads} heads. Received: {settings.ghosts}.")
-        if config.intermediate_size % config.num_heads:
-            raise InputError(
-                f"--ghosts needs an FFN that falls into as many folds as there are heads, {config.num_heads}. "
-                f"Received: {config.intermediate_size} neurons."
-            )
-        uneven = [config.ffn_of(layer) for layer in range(config.num_layers) if config.ffn_of(layer) % config.fold_size]
-        if uneven and not settings.prune_ffn:
-            raise InputError(
-                f"--ghosts needs FFNs of whole folds, {config.fold_size} neurons each. Received: {uneven[0]} neurons; "
-                "compress the model before it was made narrower."
-            )
-
-
-def compress(checkpoint: EncoderCheckpoint, settings: Compression, rows: TaskRows | None = None) -> Compressed:
+def compress(
+    checkpoint: EncoderCheckpoint,
+    settings: Compression,
+    rows: TaskRows | None = None,
+    used: Collection[int] | None = None,
+) -> Compressed:
     """`rows` are needed as `settings.needs_rows` and `needs_gradients` say. The order of heads and neurons that are chosen
-    by importance is that of their importance.
+    by importance is that of their importance. `used` are the tokens that `prune_vocab` must keep, by number.
     """
     check(checkpoint, settings)
     if settings.needs_rows and (rows is None or (settings.needs_gradients and rows.targets is None)):
@@ -82,14 +57,45 @@ def compress(checkpoint: EncoderCheckpoint, settings: Compression, rows: TaskRow
     record: dict[str, Any] = {"settings": settings.to_dict(), "rows": len(rows) if rows and settings.needs_rows else 0}
     network, kept_layers = _drop(network, settings, rows, record)
     network = _narrow(network, settings, rows, record, kept_layers)
-    if settings.ghosts is not None:
-        network = _with_ghosts(network, settings)
+    try:
+        if settings.ghosts is not None:
+            network = _with_ghosts(network, settings)
+        network = _shared(network, settings, checkpoint.trained)
+        network, pruned = _pruned(network, checkpoint, settings, record, used)
+        network = _factorized(network, settings, record, checkpoint.trained)
+        if settings.retention:
+            network = retention.keep_tokens(
+                network, tuple(map(int, settings.retention)), by=settings.retention_by, seed=settings.seed
+            )
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(str(error)) from error
     config = network.config
+    name = _name(checkpoint, network)
+    smaller = dataclasses.replace(pruned, model_name=name, config=config, tensors=dict(network.tensors))
+    try:
+        to_document(smaller)
+    except ValueError as error:
+        raise InputError(f"What is left must be a {name}. Received: {error}") from error
     record["ghosts"] = {"heads": list(config.ghost_heads), "folds": list(config.ghost_folds), "on": config.ghost_on}
-    record["parameters"] = {"before": _parameters(checkpoint.tensors), "after": _parameters(network.tensors)}
-    name = GHOSTBERT if config.ghost_heads or config.ghost_folds else BERT
-    smaller = dataclasses.replace(checkpoint, model_name=name, config=config, tensors=dict(network.tensors))
+    if config.shared_layers:
+        record["shared_layers"] = list(config.shared_layers)
+    if config.retention:
+        kept = {"kept": list(config.retention), "by": config.retention_by}
+        record["retention"] = kept | ({"seed": config.retention_seed} if config.retention_by == BY_CHANCE else {})
+    record["parameters"] = {"before": _parameters(checkpoint.tensors), "after": _parameters(smaller.tensors)}
     return Compressed(checkpoint=smaller, record=record)
+
+
+def _name(checkpoint: EncoderCheckpoint, network: Network) -> str:
+    """What the result is called: an albert, a tagger and a powerbert stay what they are."""
+    config = network.config
+    if config.ghost_heads or config.ghost_folds:
+        return GHOSTBERT
+    if checkpoint.model_name in (ALBERT, TAGGER):
+        return checkpoint.model_name
+    return POWERBERT if config.retention or checkpoint.model_name == POWERBERT else BERT
 
 
 def _drop(
@@ -105,7 +111,7 @@ def _drop(
 
         similarity = layers.similarities(network, batches(rows))
     dropped = choice.resolve(count, similarity)
-    _check_not_dropped(settings, dropped)
+    check_not_dropped(settings, dropped)
     kept = [layer for layer in range(count) if layer not in dropped]
     record["layers"] = {"kept": kept, "dropped": dropped} | ({"similarity": similarity} if similarity else {})
     return layers.drop_layers(network, dropped), kept
@@ -115,9 +121,11 @@ def _narrow(
     network: Network, settings: Compression, rows: TaskRows | None, record: dict[str, Any], kept_layers: list[int]
 ) -> Network:
     config = network.config
-    counts = [config.heads_of(layer) for layer in range(config.num_layers)]
+    # Of weights that layers share there is one choice: lists are of what is stored until the end.
+    users, first_uses = config.shared_layers or tuple(range(config.num_layers)), config.first_uses
+    counts = [config.heads_of(layer) for layer in first_uses]
     kept = [list(range(count)) for count in counts]
-    kept_neurons = [list(range(config.ffn_of(layer))) for layer in range(config.num_layers)]
+    kept_neurons = [list(range(config.ffn_of(layer))) for layer in first_uses]
     importance = None
     if settings.needs_gradients and rows is not None:
         from models_tf.compress.importance import measure
@@ -127,7 +135,10 @@ def _narrow(
         importance = measure(network, batches(rows), loss_of(rows.task), method=method)
         record["importance"] = {"method": method, "heads": [scores.tolist() for scores in importance.heads]}
     if settings.remove_heads:
-        removed = {kept_layers.index(layer): numbers for layer, numbers in settings.remove_heads}
+        removed: dict[int, tuple[int, ...]] = {}
+        for layer, numbers in settings.remove_heads:
+            user = users[kept_layers.index(layer)]
+            removed[user] = tuple(dict.fromkeys((*removed.get(user, ()), *numbers)))
         kept = heads.without(counts, removed, minimum=settings.min_heads)
     elif settings.prune_heads:
         at_random = settings.head_importance == RANDOM or importance is None
@@ -141,6 +152,7 @@ def _narrow(
     if settings.prune_ffn and importance is not None:
         fold = config.fold_size if settings.ghosts is not None else None
         kept_neurons = neurons.choose_neurons(importance.neurons, share=settings.prune_ffn, fold=fold)
+    kept, kept_neurons = ([lists[user] for user in users] for lists in (kept, kept_neurons))
     record["heads"], record["neurons"] = {"kept": kept}, {"kept": kept_neurons}
     if settings.changes_width:
         network = width.keep_neurons(width.keep_heads(network, kept), kept_neurons)
@@ -150,25 +162,59 @@ def _narrow(
 def _with_ghosts(network: Network, settings: Compression) -> Network:
     count = None if settings.ghosts == AS_REMOVED else settings.ghosts
     by_heads, by_folds = ghosts.ghosts_for(network.config, count)
-    try:
-        return ghosts.add_ghosts(
-            network,
-            heads=by_heads,
-            folds=by_folds,
-            ghost_on=settings.ghost_on,
-            kernel=settings.ghost_kernel,
-            seed=settings.seed,
-        )
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError(str(error)) from error
+    return ghosts.add_ghosts(
+        network,
+        heads=by_heads,
+        folds=by_folds,
+        ghost_on=settings.ghost_on,
+        kernel=settings.ghost_kernel,
+        seed=settings.seed,
+    )
 
 
-def _check_not_dropped(settings: Compression, dropped: Sequence[int]) -> None:
-    for layer, _ in settings.remove_heads:
-        if layer in dropped:
-            raise InputError(f"--remove-heads must name layers that stay. Received: layer {layer}, which is dropped.")
+def _shared(network: Network, settings: Compression, trained: bool) -> Network:
+    if settings.share_layers is None:
+        return network
+    # The mean of random layers would be smaller than a random layer.
+    return share.share_layers(network, settings.share_layers, start=settings.share_from if trained else FIRST)
+
+
+def _factorized(network: Network, settings: Compression, record: dict[str, Any], trained: bool) -> Network:
+    size = settings.embedding_size
+    if size is None:
+        return network
+    table = network.tensors["word_embedding"]
+    smaller = factorize.factorize_embedding(network, size)
+    record["embedding"] = {"before": int(table.shape[1]), "after": size}
+    if trained:
+        record["embedding"]["discarded"] = factorize.discarded(table, size)
+        return smaller
+    # Of random weights there is nothing to keep: all start as in a new model.
+    shapes = smaller.config.shapes(smaller.head)
+    names = ("word_embedding", "embedding_projection.kernel", "embedding_projection.bias")
+    drawn = {name: shapes[name] for name in names}
+    return smaller.change(initial_tensors(drawn, smaller.config.initializer_range, settings.seed))
+
+
+def _pruned(
+    network: Network,
+    checkpoint: EncoderCheckpoint,
+    settings: Compression,
+    record: dict[str, Any],
+    used: Collection[int] | None,
+) -> tuple[Network, EncoderCheckpoint]:
+    """The network with fewer words, and the checkpoint with the tokenizer's files of them."""
+    if not settings.prune_vocab:
+        return network, checkpoint
+    from models_tf.compress import vocabulary
+
+    if used is None:
+        raise InputError("--prune-vocab keeps the tokens of texts: give --vocab-data FILE. Received: none.")
+    kept = vocabulary.kept_tokens(checkpoint, used, characters=not settings.drop_characters)
+    pruned = vocabulary.keep_tokens(checkpoint, kept)
+    before, after = checkpoint.config.vocab_size, pruned.config.vocab_size
+    record["vocabulary"] = {"before": before, "after": after, "in_data": len(set(used))}
+    return vocabulary.keep_rows(network, kept), pruned
 
 
 def _parameters(tensors: Any) -> int:

@@ -8,7 +8,9 @@
   and agree (up to those divisors) only where a batch is one token.
 - Neurons (DynaBERT): |sum of W1 * dW1 over its column + b1 * db1| + |sum of W2 * dW2 over its row|, over batches.
 
-Only the order within a layer, or of all layers, is used: see `heads.py` and `neurons.py`.
+Weights that several layers share have one importance, over all their uses: a mask on a head of them is one mask. Where tokens
+are dropped on the way, only those that are left count. Only the order within a layer, or of all layers, is used: see
+`heads.py` and `neurons.py`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +30,9 @@ Loss = Callable[[dict[str, tf.Tensor], Mapping[str, tf.Tensor]], tf.Tensor]
 
 @dataclass(frozen=True, kw_only=True)
 class Importance:
-    """`heads[layer]` [heads], `neurons[layer]` [neurons] of that layer; `rows` that they were computed on."""
+    """`heads[layer]` [heads], `neurons[layer]` [neurons] of that layer, or of the weights `layers.N` where layers share some;
+    `rows` that they were computed on.
+    """
 
     heads: tuple[np.ndarray, ...]
     neurons: tuple[np.ndarray, ...]
@@ -45,62 +49,69 @@ def measure(
     config, size = network.config, network.config.head_size
     if config.ghost_heads or config.ghost_folds or config.use_bottleneck:
         raise ValueError("Importance is of layers without bottlenecks and ghosts. Received: layers with some.")
-    layers = range(config.num_layers)
+    stored = range(len(config.first_uses))
+    users = config.shared_layers or tuple(stored)  # of each layer, the weights that it uses
     table = {name: tf.Variable(value, trainable=False) for name, value in network.tensors.items()}
     parts = ("intermediate.kernel", "intermediate.bias", "output.kernel")
-    names = [f"layers.{layer}.ffn.0.{part}" for layer in layers for part in parts]
+    names = [f"layers.{layer}.ffn.0.{part}" for layer in stored for part in parts]
 
     @tf.function(reduce_retracing=True, autograph=False)
     def gradients(batch: dict[str, tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        # A zero is added to what each head gives: its gradient is that of the head.
-        real = tf.cast(batch["mask"], tf.float32)
-        shape = (tf.size(batch["ids"]),)
-        probes = {layer: tf.zeros((*shape, config.heads_of(layer) * size)) for layer in layers}
         with tf.GradientTape() as tape:
-            tape.watch([*probes.values(), *(table[name] for name in names)])
-            contexts: dict[int, tf.Tensor] = {}
+            tape.watch([table[name] for name in names])
+            probes: list[tf.Tensor] = []  # of every layer
+            contexts: list[tf.Tensor] = []
 
-            def probe(name: str, context: tf.Tensor) -> tf.Tensor:
-                layer = int(name.split(".")[1])
-                contexts[layer] = context
-                return context + probes[layer]
+            def probe(_name: str, context: tf.Tensor) -> tf.Tensor:
+                # A zero is added to what each head gives: its gradient is that of the head, and 0 at padding.
+                zero = tf.zeros_like(context)
+                tape.watch(zero)
+                probes.append(zero)
+                contexts.append(context)
+                return context + zero
 
             found = forward.run(
                 config, network.head, table,
                 ids=batch["ids"], mask=batch["mask"], segments=batch["segments"], form=network.form, alter_context=probe,
             )  # fmt: skip
             value = loss(found.outputs, batch)
-        wanted = [*probes.values(), *(table[name] for name in names)]
-        got = tape.gradient(value, wanted)
-        heads = []
-        for layer in layers:
-            product = tf.reshape(got[layer] * contexts[layer], (-1, config.heads_of(layer), size))
-            product = tf.reduce_sum(product, -1) * tf.reshape(real, (-1, 1))
-            heads.append(tf.reduce_sum(tf.abs(product), 0) if method == TOKEN else tf.abs(tf.reduce_sum(product, 0)))
+        got = tape.gradient(value, [*probes, *(table[name] for name in names)])
+        products = [
+            tf.reduce_sum(tf.reshape(slope * context, (-1, context.shape[-1] // size, size)), -1)  # [token, head]
+            for slope, context in zip(got[: len(probes)], contexts, strict=True)
+        ]
+        if method == TOKEN:
+            heads = [tf.reduce_sum(tf.abs(product), 0) for product in products]
+        else:
+            sums = [tf.reduce_sum(product, 0) for product in products]
+            heads = [
+                tf.abs(tf.add_n([one for one, user in zip(sums, users, strict=True) if user == n])) for n in stored
+            ]
         neurons = []
         slopes = dict(zip(names, got[len(probes) :], strict=True))
-        for layer in layers:
+        for layer in stored:
             kernel, bias, output = (f"layers.{layer}.ffn.0.{part}" for part in parts)
             into = tf.reduce_sum(table[kernel] * slopes[kernel], 0) + table[bias] * slopes[bias]
             neurons.append(tf.abs(into) + tf.abs(tf.reduce_sum(table[output] * slopes[output], 1)))
         return heads, neurons
 
-    heads = [np.zeros(config.heads_of(layer)) for layer in layers]
-    neurons = [np.zeros(config.ffn_of(layer)) for layer in layers]
+    uses = range(config.num_layers) if method == TOKEN else config.first_uses
+    heads = [np.zeros(config.heads_of(layer)) for layer in uses]
+    neurons = [np.zeros(config.ffn_of(layer)) for layer in config.first_uses]
     rows = tokens = 0
     for batch in batches:
         one, two = gradients(dict(batch))
-        for layer in layers:
-            heads[layer] += one[layer].numpy()
-            neurons[layer] += two[layer].numpy()
+        for total, found in zip((*heads, *neurons), (*one, *two), strict=True):
+            np.add(total, found.numpy(), out=total)
         rows += int(batch["ids"].shape[0])
         tokens += int(np.sum(batch["mask"]))
     if not rows:
         raise ValueError("Importance needs at least one row. Received: none.")
     if method == TOKEN:
         last = config.num_layers - 1
-        heads = [
+        parts_of = [
             scores / (rows if layer == last and network.head.reads_pooled else tokens)
             for layer, scores in enumerate(heads)
         ]
+        heads = [np.sum([part for part, user in zip(parts_of, users, strict=True) if user == n], 0) for n in stored]
     return Importance(heads=tuple(heads), neurons=tuple(neurons), method=method, rows=rows)

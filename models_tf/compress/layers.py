@@ -14,11 +14,11 @@ import numpy as np
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.network import Network
 
-_BY_LAYER = ("kept_heads", "kept_ffn", "ghost_heads", "ghost_folds")
+_BY_LAYER = ("kept_heads", "kept_ffn", "ghost_heads", "ghost_folds", "retention")
 
 
 def drop_layers(network: Network, layers: Collection[int]) -> Network:
-    """Without these layers; the others move down. At least one must stay."""
+    """Without these layers; the others move down. At least one must stay. Weights go with the last layer that uses them."""
     config = network.config
     wrong = [layer for layer in layers if not 0 <= layer < config.num_layers]
     if wrong:
@@ -35,7 +35,11 @@ def drop_layers(network: Network, layers: Collection[int]) -> Network:
         changes["ghost_heads"] = ()
     if not any(changes.get("ghost_folds", ())):
         changes["ghost_folds"] = ()
-    numbers = {str(old): str(new) for new, old in enumerate(kept)}
+    used = list(dict.fromkeys(config.weights_of(layer) for layer in kept))  # in the order of their first use
+    if config.shared_layers:
+        shared = tuple(used.index(config.weights_of(layer)) for layer in kept)
+        changes["shared_layers"] = shared if len(used) < len(kept) else ()
+    numbers = {old.removeprefix("layers."): str(new) for new, old in enumerate(used)}
     tensors: dict[str, np.ndarray] = {}
     for name, value in network.tensors.items():
         place, _, rest = name.partition(".")
@@ -58,6 +62,10 @@ def similarities(network: Network, batches: Iterable[Mapping[str, Any]]) -> list
     if network.form.first_token_only:
         raise ValueError(
             "Similarities need all tokens of the last layer. Received: a network for the first token only."
+        )
+    if network.config.retention:
+        raise ValueError(
+            "Similarities need the same tokens before and behind a layer. Received: layers that drop tokens."
         )
     table = {name: tf.Variable(value, trainable=False) for name, value in network.tensors.items()}
 

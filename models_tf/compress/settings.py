@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from models_tf.compress.layer_choice import LayerChoice, parse_layers
-from models_tf.encoder.config import GHOST_FORMS, MAX_GHOST_KERNEL
+from models_tf.encoder.config import (
+    BY_SIGNIFICANCE,
+    GHOST_FORMS,
+    MAX_GHOST_KERNEL,
+    MAX_LAYERS,
+    MAX_SIZE,
+    RETENTIONS,
+    check_retention,
+)
 from models_tf.errors import InputError
 
 # `mask` and `token` are explained in `importance.py`, `layer` and `global` in `heads.py`, the ghosts in `ghostbert`.
@@ -14,7 +22,9 @@ HEAD_SCOPES = PER_LAYER, GLOBAL = ("layer", "global")
 # As many ghosts as heads and folds are gone.
 AS_REMOVED = 0
 # Models that can be compressed.
-COMPRESSIBLE = BERT, GHOSTBERT = ("bert", "ghostbert")
+COMPRESSIBLE = BERT, GHOSTBERT, POWERBERT, ALBERT, TAGGER = ("bert", "ghostbert", "powerbert", "albert", "tagger")
+# How the weights of a group of layers start, see `share.py`.
+SHARE_FROM = FIRST, MEAN = ("first", "mean")
 # Rows that importance and contribution are measured on.
 DEFAULT_ROWS = 2048
 _REMOVED = re.compile(r"\s*(\d{1,5})\s*:\s*(\d{1,5}(?:\s*,\s*\d{1,5})*)\s*", flags=re.ASCII)
@@ -22,10 +32,11 @@ _REMOVED = re.compile(r"\s*(\d{1,5})\s*:\s*(\d{1,5}(?:\s*,\s*\d{1,5})*)\s*", fla
 
 @dataclass(frozen=True, kw_only=True)
 class Compression:
-    """In this order: layers, then heads and neurons, then ghosts.
+    """In this order: layers, heads and neurons, ghosts, shared layers, vocabulary, word embedding, retention.
 
     `prune_heads` and `prune_ffn` are shares that are removed. `remove_heads` lists (layer, heads) by their numbers in the
-    model as given. `ghosts` of each layer: None for none, AS_REMOVED, or a number. `drop_layers` may be given as a text.
+    model as given. `ghosts` of each layer: None for none, AS_REMOVED, or a number. `share_layers` is the number of groups,
+    `retention` is for the layers that are left. `drop_layers` and `retention` may be given as a text.
     """
 
     drop_layers: LayerChoice | str | None = None
@@ -39,11 +50,22 @@ class Compression:
     ghosts: int | None = None
     ghost_on: str = GHOST_FORMS[0]
     ghost_kernel: int = 3
+    share_layers: int | None = None
+    share_from: str = FIRST
+    embedding_size: int | None = None
+    prune_vocab: bool = False
+    drop_characters: bool = False
+    retention: tuple[int, ...] | str = ()
+    retention_by: str = BY_SIGNIFICANCE
     seed: int = 0
 
     def __post_init__(self) -> None:
         if isinstance(self.drop_layers, str):
             object.__setattr__(self, "drop_layers", parse_layers(self.drop_layers))
+        kept = parse_retention(self.retention) if isinstance(self.retention, str) else tuple(self.retention)
+        object.__setattr__(self, "retention", kept)
+        if kept:
+            check_kept_tokens(kept, len(kept))
         for name in ("prune_heads", "prune_ffn"):
             share = getattr(self, name)
             if isinstance(share, bool) or not isinstance(share, int | float) or not 0.0 <= share < 1.0:
@@ -55,26 +77,40 @@ class Compression:
             ("head_scope", HEAD_SCOPES),
             ("head_importance", HEAD_IMPORTANCE),
             ("ghost_on", GHOST_FORMS),
+            ("share_from", SHARE_FROM),
+            ("retention_by", RETENTIONS),
         ):
             if getattr(self, name) not in choices:
                 raise InputError(f"{_flag(name)} must be one of {', '.join(choices)}. Received: {getattr(self, name)}.")
+        self._check_numbers()
+        if self.prune_heads and self.remove_heads:
+            raise InputError("Give --prune-heads or --remove-heads, not both. Received: both.")
+        if self.ghosts is not None and (self.retention or self.share_layers is not None):
+            other = "--retention" if self.retention else "--share-layers"
+            raise InputError(
+                f"--ghosts are for layers of their own that keep all tokens. Received: --ghosts and {other}."
+            )
+
+    def _check_numbers(self) -> None:
         for name, low in (("min_heads", 1), ("seed", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value < 1 << 31:
                 raise InputError(f"{_flag(name)} must be a whole number from {low}. Received: {value}.")
+        for name, high in (("share_layers", MAX_LAYERS), ("embedding_size", MAX_SIZE)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= high):
+                raise InputError(f"{_flag(name)} must be a whole number from 1 to {high}. Received: {value}.")
         if self.ghosts is not None and (not isinstance(self.ghosts, int) or self.ghosts < 0):
             raise InputError(f"--ghosts must be a whole number from 1, or nothing. Received: {self.ghosts}.")
         size = self.ghost_kernel
         if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_GHOST_KERNEL or not size % 2:
             raise InputError(f"--ghost-kernel must be an odd number from 1 to {MAX_GHOST_KERNEL}. Received: {size}.")
-        if self.prune_heads and self.remove_heads:
-            raise InputError("Give --prune-heads or --remove-heads, not both. Received: both.")
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is asked for."""
-        some = (self.drop_layers, self.prune_heads, self.remove_heads, self.prune_ffn)
-        return not any(some) and self.ghosts is None
+        some = (self.drop_layers, self.prune_heads, self.remove_heads, self.prune_ffn, self.retention, self.prune_vocab)
+        return not any(some) and self.ghosts is None and self.share_layers is None and self.embedding_size is None
 
     @property
     def changes_width(self) -> bool:
@@ -95,6 +131,7 @@ class Compression:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values["drop_layers"] = None if self.drop_layers is None else str(self.drop_layers)
         values["remove_heads"] = {str(layer): list(heads) for layer, heads in self.remove_heads}
+        values["retention"] = list(self.retention)
         values["ghosts"] = "as removed" if self.ghosts == AS_REMOVED else self.ghosts
         return values
 
@@ -110,6 +147,27 @@ def parse_heads(text: str) -> tuple[tuple[int, tuple[int, ...]], ...]:
             )
         found[int(match[1])] = tuple(dict.fromkeys(int(head) for head in match[2].split(",")))
     return tuple(sorted(found.items()))
+
+
+def parse_retention(text: str) -> tuple[int, ...]:
+    """The text of `--retention`: `64,48,40` are the tokens that go on from layers 0, 1 and 2."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdecimal() and len(part) < 6 for part in parts):
+        raise InputError(
+            f"--retention must be whole numbers from 1, one a layer, such as 64,48,40. Received: {text[:100]!r}."
+        )
+    return tuple(map(int, parts))
+
+
+def check_kept_tokens(kept: tuple[int, ...], layers: int, *, dropped: bool = False) -> None:
+    """An InputError unless `kept` can be the retention of so many layers. `dropped`: others were dropped before."""
+    try:
+        check_retention(kept, layers)
+    except ValueError as error:
+        text = str(error).replace("`retention`", "--retention")
+        raise InputError(
+            text.replace("each layer keeps", "each layer left by --drop-layers keeps") if dropped else text
+        ) from error
 
 
 def _flag(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Reads the checkpoint that is to be compressed: BERT, with or without ghosts; any other is refused by its name."""
+"""Reads the checkpoint that is to be compressed: a BERT of any of our kinds; any other is refused by its name."""
 
 from models_tf import registry
 from models_tf.compress.settings import COMPRESSIBLE
@@ -13,14 +13,14 @@ def load_bert(source: str, model: str | None = None) -> EncoderCheckpoint:
     if model is not None and model not in COMPRESSIBLE:
         registry.get(model)  # a name that does not exist has its own error
         raise InputError(
-            f"--model must be {' or '.join(COMPRESSIBLE)}: only BERT can be compressed. Received: {model}."
+            f"--model must be one of {', '.join(COMPRESSIBLE)}: only BERT can be compressed. Received: {model}."
         )
     folder = find_folder(source)
     found = read_document(folder).get("model_type")
     if found not in COMPRESSIBLE:
         received = f"a {found} checkpoint" if isinstance(found, str) else "a config without `model_type`"
         raise InputError(
-            f"Only BERT can be compressed, {folder / CONFIG_FILE} must say `model_type` {' or '.join(COMPRESSIBLE)}. "
+            f"Only BERT can be compressed, {folder / CONFIG_FILE} must say `model_type` {', '.join(COMPRESSIBLE)}. "
             f"Received: {received}."
         )
     return checkpoint.load(folder, model=model)

@@ -2,7 +2,7 @@
 
 To put them into another order changes nothing but the order in which products are added. To keep some is to mask the
 others: what a removed head or neuron would have added is gone, biases in front of it included. Ghosts are made of what
-is kept, so they come last (`ghosts.py`): a network that has some is refused.
+is kept, so they come last (`ghosts.py`): a network that has some is refused. Layers that share weights keep the same.
 """
 
 import dataclasses
@@ -21,10 +21,11 @@ def keep_heads(network: Network, kept: Sequence[Sequence[int]]) -> Network:
     size = config.head_size
     columns = [np.concatenate([np.arange(head * size, (head + 1) * size) for head in heads]) for heads in kept]
     tensors = dict(network.tensors)
-    for layer, picked in enumerate(columns):
+    for layer in config.first_uses:
+        name, picked = config.weights_of(layer), columns[layer]
         for part in ("query", "key", "value"):
-            _take(tensors, f"layers.{layer}.{part}", picked, axis=1)
-        _take(tensors, f"layers.{layer}.attention_output", picked, axis=0)
+            _take(tensors, f"{name}.{part}", picked, axis=1)
+        _take(tensors, f"{name}.attention_output", picked, axis=0)
     counts = tuple(len(heads) for heads in kept)
     return _with(network, tensors, kept_heads=() if set(counts) == {config.num_heads} else counts)
 
@@ -34,9 +35,10 @@ def keep_neurons(network: Network, kept: Sequence[Sequence[int]]) -> Network:
     config = network.config
     _check(network, kept, [config.ffn_of(layer) for layer in range(config.num_layers)], "neurons")
     tensors = dict(network.tensors)
-    for layer, picked in enumerate(kept):
-        _take(tensors, f"layers.{layer}.ffn.0.intermediate", np.asarray(picked), axis=1)
-        _take(tensors, f"layers.{layer}.ffn.0.output", np.asarray(picked), axis=0)
+    for layer in config.first_uses:
+        name, picked = config.weights_of(layer), np.asarray(kept[layer])
+        _take(tensors, f"{name}.ffn.0.intermediate", picked, axis=1)
+        _take(tensors, f"{name}.ffn.0.output", picked, axis=0)
     counts = tuple(len(neurons) for neurons in kept)
     return _with(network, tensors, kept_ffn=() if set(counts) == {config.intermediate_size} else counts)
 
@@ -58,6 +60,12 @@ def _check(network: Network, kept: Sequence[Sequence[int]], counts: Sequence[int
             raise ValueError(
                 f"The {what} kept in layer {layer} must be some of 0 to {count - 1}, each once. "
                 f"Received: {list(numbers)[:20]}."
+            )
+        first = [config.weights_of(one) for one in range(len(kept))].index(config.weights_of(layer))
+        if list(kept[first]) != list(numbers):
+            raise ValueError(
+                f"Layers {first} and {layer} share weights and must keep the same {what}. Received: {list(kept[first])[:20]} "
+                f"and {list(numbers)[:20]}."
             )
 
 

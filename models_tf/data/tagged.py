@@ -12,7 +12,7 @@ from typing import Any
 from models_tf.data.table import JSON_SUFFIXES, file_suffix, json_object, read_lines
 from models_tf.errors import InputError
 
-_WORD_KEYS = ("tokens", "words")
+WORD_KEYS = ("tokens", "words")
 _TAG_KEYS = ("tags", "ner_tags", "labels", "pos_tags")
 _CONLLU_COLUMNS = 10
 
@@ -43,7 +43,7 @@ def read_tagged(
     lines: list[int] = []
     for number, fields in _fields(path, conllu=conllu):
         if fields and fields[0] != "-DOCSTART-":
-            _check(fields, word_at, tag_at if labelled else None, f"{path} row {number}")
+            _check(fields, word_at, tag_at if labelled else None, f"{path} line {number}")
             words.append(fields[word_at])
             tags.append(fields[tag_at])
             lines.append(number)
@@ -70,7 +70,7 @@ def _fields(path: Path, *, conllu: bool) -> Iterator[tuple[int, list[str]]]:
         width = width or len(fields)
         if len(fields) != width:
             raise InputError(
-                f"{path} row {number} must have {width} columns, as the rows above. Received: {len(fields)}."
+                f"{path} line {number} must have {width} columns, as the lines above. Received: {len(fields)}."
             )
         if conllu and not fields[0].isdecimal():  # 1-2 is a contraction of words that follow, 1.1 an omitted word
             continue
@@ -100,8 +100,8 @@ def _read_json(path: Path, word_key: str | None, tag_key: str | None, labelled: 
         if not line.strip():
             continue
         record = json_object(line, path, number)
-        where = f"{path} row {number}"
-        words = _list(record, (word_key,) if word_key else _WORD_KEYS, "--text-column", where)
+        where = f"{path} line {number}"
+        words = _list(record, (word_key,) if word_key else WORD_KEYS, "--text-column", where)
         if not words or not all(isinstance(word, str) and word.strip() for word in words):
             raise InputError(f"{where} must have words that are not empty. Received: {_short(words)}.")
         if not labelled:

@@ -1,8 +1,8 @@
 """`EncoderConfig`: sizes and variants of a BERT-like encoder, and from them the name and shape of every weight.
 
-One class for MobileBERT, IB-BERT, BERT and GhostBERT: BERT is the case without bottlenecks, trigrams and stacked FFNs.
-Layers of a compressed BERT may differ in width, and ghosts may stand beside what was kept. How each of them is written
-in a config.json is in `models_tf/<model>/config.py`.
+One class for MobileBERT, IB-BERT, BERT, GhostBERT, PoWER-BERT and ALBERT: BERT is the case without bottlenecks, trigrams and
+stacked FFNs. Layers of a compressed BERT may differ in width, share weights or drop tokens, and ghosts may stand beside what
+was kept. How each of them is written in a config.json is in `models_tf/<model>/config.py`.
 """
 
 import dataclasses
@@ -19,6 +19,8 @@ NO_NORM, LAYER_NORM = NORMS
 GHOST_FORMS = ("heads", "outputs")
 GHOST_HEADS, GHOST_OUTPUTS = GHOST_FORMS
 MAX_GHOST_KERNEL = 31
+# What decides which tokens a layer keeps: the attention they get, their place, or chance (the same for every text).
+RETENTIONS = BY_SIGNIFICANCE, BY_PLACE, BY_CHANCE = ("significance", "first", "random")
 MAX_FFN = 16
 # Far above any model for a phone; they keep a broken config from filling the memory.
 MAX_SIZE, MAX_LAYERS, MAX_VOCABULARY, MAX_PARAMETERS = 1 << 16, 256, 1 << 21, 1 << 30
@@ -32,6 +34,11 @@ class EncoderConfig:
     `num_heads` and `intermediate_size` are those of the model before compression and fix the size of a head and of a fold
     of the FFN; `kept_heads` and `kept_ffn` say for each layer what is left of them (empty: all). `ghost_heads` and
     `ghost_folds` are the ghosts of each layer's attention and FFN (empty: none): see `models_tf/ghostbert`.
+
+    `retention` are the tokens that go on from each layer's attention, the first among them (empty: all), see
+    `models_tf/powerbert`. `shared_layers` says for each layer whose weights it uses, counted in the order of their first use
+    (empty: its own): layers 0, 0, 1, 1 are two pairs. `norm_before_projection`: positions, segments and norm are as wide as
+    the word embedding, which is projected last, as in ALBERT.
     """
 
     vocab_size: int
@@ -63,6 +70,11 @@ class EncoderConfig:
     ghost_folds: tuple[int, ...] = ()
     ghost_on: str = GHOST_HEADS
     ghost_kernel: int = 3
+    retention: tuple[int, ...] = ()
+    retention_by: str = BY_SIGNIFICANCE
+    retention_seed: int = 0
+    shared_layers: tuple[int, ...] = ()
+    norm_before_projection: bool = False
 
     def __post_init__(self) -> None:
         sizes = dict.fromkeys(("hidden_size", "intermediate_size", "embedding_size", "bottleneck_size"), MAX_SIZE)
@@ -79,10 +91,22 @@ class EncoderConfig:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= high:
                 raise ValueError(f"`{name}` must be a whole number from 1 to {high}. Received: {value!r}.")
-        for name in ("use_bottleneck", "use_bottleneck_attention", "key_query_shared", "trigram", "pooler"):
+        for name in (
+            "use_bottleneck",
+            "use_bottleneck_attention",
+            "key_query_shared",
+            "trigram",
+            "pooler",
+            "norm_before_projection",
+        ):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"`{name}` must be true or false. Received: {getattr(self, name)!r}.")  # noqa: TRY004 - the one error of a config
-        for name, choices in (("activation", ACTIVATIONS), ("norm", NORMS), ("ghost_on", GHOST_FORMS)):
+        for name, choices in (
+            ("activation", ACTIVATIONS),
+            ("norm", NORMS),
+            ("ghost_on", GHOST_FORMS),
+            ("retention_by", RETENTIONS),
+        ):
             if getattr(self, name) not in choices:
                 raise ValueError(f"`{name}` must be one of {', '.join(choices)}. Received: {getattr(self, name)!r}.")
         for name, low, most in (
@@ -108,6 +132,8 @@ class EncoderConfig:
                 f"Received: {self.bottleneck_size}."
             )
         self._check_layers()
+        self._check_shared()
+        self._check_tokens()
         if self.parameters() > MAX_PARAMETERS:
             raise ValueError(f"The sizes must give at most {MAX_PARAMETERS} weights. Received: {self.parameters()}.")
 
@@ -139,6 +165,51 @@ class EncoderConfig:
                     f"Received: {self.ffn_of(layer)} of {self.intermediate_size} in layer {layer}, {self.num_heads} heads."
                 )
 
+    def _check_shared(self) -> None:
+        object.__setattr__(self, "shared_layers", tuple(self.shared_layers))
+        shared = self.shared_layers
+        if not shared:
+            return
+        if self.norm != LAYER_NORM or self.use_bottleneck or self.num_ffn > 1 or self.ghost_heads or self.ghost_folds:
+            raise ValueError("`shared_layers` is for BERT's layers, without bottlenecks or ghosts. Received: some.")
+        whole = all(isinstance(value, int) and not isinstance(value, bool) for value in shared)
+        if len(shared) != self.num_layers or not whole or list(dict.fromkeys(shared)) != list(range(len(set(shared)))):
+            raise ValueError(
+                f"`shared_layers` must be {self.num_layers} whole numbers, the first 0 and each new one the next. "
+                f"Received: {list(shared)}."
+            )
+        for layer in range(self.num_layers):
+            first = self.first_uses[shared[layer]]
+            if (self.heads_of(layer), self.ffn_of(layer)) != (self.heads_of(first), self.ffn_of(first)):
+                raise ValueError(
+                    f"Layers that share weights must be of one width. Received: layers {first} and {layer} of others."
+                )
+
+    def _check_tokens(self) -> None:
+        """What happens to tokens before and between the layers."""
+        if self.norm_before_projection and self.trigram:
+            raise ValueError("`norm_before_projection` is for embeddings without trigrams. Received: both.")
+        object.__setattr__(self, "retention", tuple(self.retention))
+        kept = self.retention
+        if kept and (self.use_bottleneck or self.num_ffn > 1 or self.ghost_heads or self.ghost_folds):
+            raise ValueError("`retention` is for BERT's layers, without bottlenecks or ghosts. Received: some.")
+        if kept:
+            check_retention(kept, self.num_layers)
+        seed = self.retention_seed
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 1 << 31:
+            raise ValueError(f"`retention_seed` must be a whole number from 0. Received: {seed!r}.")
+
+    @property
+    def first_uses(self) -> tuple[int, ...]:
+        """For all weights of layers that are stored, `layers.0` and so on: the first layer that uses them."""
+        if not self.shared_layers:
+            return tuple(range(self.num_layers))
+        return tuple(self.shared_layers.index(stored) for stored in range(max(self.shared_layers) + 1))
+
+    def weights_of(self, layer: int) -> str:
+        """What the names of a layer's weights begin with."""
+        return f"layers.{self.shared_layers[layer] if self.shared_layers else layer}"
+
     @property
     def head_size(self) -> int:
         return self.bottleneck_size // self.num_heads
@@ -164,7 +235,7 @@ class EncoderConfig:
 
     @property
     def projects_embedding(self) -> bool:
-        return self.trigram or self.embedding_size != self.hidden_size
+        return self.trigram or self.norm_before_projection or self.embedding_size != self.hidden_size
 
     def reads(self, part: str) -> str:
         """What a part of a layer reads: the layer's "input", the "bottleneck" of it, or the "shared" bottleneck."""
@@ -196,11 +267,12 @@ class EncoderConfig:
         found["word_embedding"] = (self.vocab_size, self.embedding_size)
         if self.projects_embedding:
             dense("embedding_projection", self.embedding_size * (3 if self.trigram else 1), hidden)
-        found["position_embedding"] = (self.max_positions, hidden)
-        found["segment_embedding"] = (self.num_segments, hidden)
-        norm("embedding_norm", hidden)
-        for layer in range(self.num_layers):
-            prefix = f"layers.{layer}"
+        width = self.embedding_size if self.norm_before_projection else hidden
+        found["position_embedding"] = (self.max_positions, width)
+        found["segment_embedding"] = (self.num_segments, width)
+        norm("embedding_norm", width)
+        for layer in self.first_uses:
+            prefix = self.weights_of(layer)
             bottlenecks = ("bottleneck_input", "bottleneck_shared") if self.key_query_shared else ("bottleneck_input",)
             for part in bottlenecks if self.use_bottleneck else ():
                 dense(f"{prefix}.{part}", hidden, inner)
@@ -243,10 +315,11 @@ class EncoderConfig:
     def parameters(self) -> int:
         """Weights of the encoder, without pooler and head."""
         inner, hidden = self.bottleneck_size, self.hidden_size
-        total = self.vocab_size * self.embedding_size + (self.max_positions + self.num_segments + 2) * hidden
+        width = self.embedding_size if self.norm_before_projection else hidden
+        total = self.vocab_size * self.embedding_size + (self.max_positions + self.num_segments + 2) * width
         if self.projects_embedding:
             total += (self.embedding_size * (3 if self.trigram else 1) + 1) * hidden
-        for layer in range(self.num_layers):
+        for layer in self.first_uses:
             width, middle, (heads, folds) = (
                 self.heads_of(layer) * self.head_size,
                 self.ffn_of(layer),
@@ -268,3 +341,19 @@ class EncoderConfig:
         """As JSON holds it."""
         values = dataclasses.asdict(self)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def check_retention(kept: tuple[int, ...], num_layers: int) -> None:
+    """Raises a ValueError unless there is a number for each layer, none grows and none is 0."""
+    whole = all(isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_SIZE for value in kept)
+    if len(kept) != num_layers or not whole:
+        raise ValueError(
+            f"`retention` must be {num_layers} whole numbers from 1, the tokens that each layer keeps. "
+            f"Received: {len(kept)} numbers, {list(kept)}."
+        )
+    for layer in range(1, num_layers):
+        if kept[layer] > kept[layer - 1]:
+            raise ValueError(
+                f"`retention` must not grow: a token that is gone does not come back. Received: {kept[layer]} in layer "
+                f"{layer} after {kept[layer - 1]}."
+            )

@@ -3,18 +3,20 @@
 Weights come in a table by name. One that is absent is left out of the computation: a missing bias or norm does nothing,
 `<norm>.skip` scales the skip path in place of a norm, `embedding_convolution` stands for trigrams and projection, and
 `layers.N.fused_input` for all parts that read the layer's input and have no kernel of their own. So a rewrite changes
-weights and nothing else. How many heads a layer has follows from its kernels, and whether there are ghosts too.
+weights and nothing else. How many heads a layer has follows from its kernels, and whether there are ghosts too. Which tokens
+go on from a layer of PoWER-BERT is in `retention.py`.
 
 Activations between dense layers are [batch * time, channel]: two axes are what the int8 kernels of every runtime take.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
 
+from models_tf.encoder import retention
 from models_tf.encoder.config import GHOST_HEADS, LAYER_NORM, EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, Head
 from models_tf.encoder.network import Form
@@ -31,13 +33,17 @@ EXACT_MASK = float(tf.float32.min)
 @dataclass
 class Activations:
     """`hidden_states` [batch, time, hidden]: the embedding's and each layer's output; `scores` [batch, head, query, key]
-    of each layer before the mask is added; `mask_bias` [batch, 1, 1, key] is what is added.
+    of each layer before the mask is added; `mask_bias` [batch, 1, 1, key] is what is added (of layers behind dropped tokens:
+    to theirs). `significance` [batch, token] and `places` [batch, token kept] are those of each layer that drops tokens or
+    could: what its tokens are ranked by, and where in the text those stood that went on, in no order but the first token's.
     """
 
     outputs: dict[str, tf.Tensor] = field(default_factory=dict)
     hidden_states: list[tf.Tensor] = field(default_factory=list)
     scores: list[tf.Tensor] = field(default_factory=list)
     mask_bias: tf.Tensor = None
+    significance: list[tf.Tensor] = field(default_factory=list)
+    places: list[tf.Tensor] = field(default_factory=list)
 
 
 def run(
@@ -53,10 +59,13 @@ def run(
     training: bool = False,
     observe: Observer | None = None,
     alter_context: ContextChange | None = None,
+    soft_retention: Sequence[tf.Tensor] | None = None,
 ) -> Activations:
-    """int32 `ids`, `mask` (1: token, 0: padding) and `segments`, [batch, time] each."""
+    """int32 `ids`, `mask` (1: token, 0: padding) and `segments`, [batch, time] each. `soft_retention` (for each layer, a
+    factor for each rank) weakens tokens by rank in place of dropping them.
+    """
     one = _Pass(config, head, table, form=form or Form(), mask_value=mask_value, training=training, observe=observe)
-    one.alter_context = alter_context
+    one.alter_context, one.soft_retention = alter_context, soft_retention
     return one(ids, mask, segments)
 
 
@@ -78,6 +87,7 @@ class _Pass:
         self.mask_value, self.training = mask_value, training
         self.see = observe or _ignore
         self.alter_context: ContextChange | None = None
+        self.soft_retention: Sequence[tf.Tensor] | None = None
         self.found = Activations()
 
     def __call__(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor | None) -> Activations:
@@ -85,26 +95,33 @@ class _Pass:
         # What stands in padding must not matter, and next to the last token the trigram sees it.
         pad = self.config.pad_id
         ids = ids * mask if pad == 0 else ids * mask + pad * (1 - mask)
+        self.batch = ids.shape[0] or tf.shape(ids)[0]
         self.real = tf.cast(mask, self.table["word_embedding"].dtype)
-        bias = (1.0 - self.real) * self.mask_value
-        self.found.mask_bias = tf.reshape(bias, (-1, 1, 1, self.time))
+        self.mask_bias = self.found.mask_bias = self._bias()
+        self.ranking = retention.Ranking(self.config, self.real, self.time)
         x = self._embed(ids, segments)
         self._keep(x)
         last = self.config.num_layers - 1
         for layer in range(self.config.num_layers):
-            x = self._layer(f"layers.{layer}", x, first_only=self.form.first_token_only and layer == last)
+            x = self._layer(layer, x, first_only=self.form.first_token_only and layer == last)
             if not (self.form.first_token_only and layer == last):
                 self._keep(x)
         self.see("output", x)
         self.found.outputs = self._answer(x)
         return self.found
 
+    @property
+    def _ranks_tokens(self) -> bool:
+        return bool(self.config.retention) or self.soft_retention is not None
+
+    def _bias(self) -> tf.Tensor:
+        return tf.reshape((1.0 - self.real) * self.mask_value, (-1, 1, 1, self.time))
+
     def _keep(self, x: tf.Tensor) -> None:
         self.found.hidden_states.append(tf.reshape(x, (-1, self.time, x.shape[-1])))
 
     def _embed(self, ids: tf.Tensor, segments: tf.Tensor | None) -> tf.Tensor:
-        words, size, hidden = self.table["word_embedding"], self.config.embedding_size, self.config.hidden_size
-        words = tf.gather(words, ids)
+        words, size = tf.gather(self.table["word_embedding"], ids), self.config.embedding_size
         if "embedding_convolution.kernel" in self.table:
             words = tf.reshape(words, (-1, 1, self.time, size))  # an image of one line
             words = tf.nn.conv2d(words, self.table["embedding_convolution.kernel"], strides=1, padding="SAME")
@@ -113,18 +130,21 @@ class _Pass:
                 later = tf.pad(words[:, 1:], ((0, 0), (0, 1), (0, 0)))
                 earlier = tf.pad(words[:, :-1], ((0, 0), (1, 0), (0, 0)))
                 words = tf.concat((later, words, earlier), -1)
-            words = self._dense("embedding_projection", tf.reshape(words, (-1, words.shape[-1])))
+            if not self.config.norm_before_projection:
+                words = self._dense("embedding_projection", tf.reshape(words, (-1, words.shape[-1])))
         positions = self.table["position_embedding"]
         if positions.shape[0] != ids.shape[1]:  # a length that is known, or not
             positions = positions[: self.time]
-        x = tf.reshape(words, (-1, self.time, hidden)) + positions
+        width = positions.shape[-1]
+        x = tf.reshape(words, (-1, self.time, width)) + positions
         if "segment_embedding" in self.table:
             x += tf.gather(self.table["segment_embedding"], segments)
-        x = self._norm("embedding_norm", tf.reshape(x, (-1, hidden)), self.config.outer_norm_epsilon)
-        return self._dropout(x, self.config.hidden_dropout)
+        x = self._norm("embedding_norm", tf.reshape(x, (-1, width)), self.config.outer_norm_epsilon)
+        x = self._dropout(x, self.config.hidden_dropout)
+        return self._dense("embedding_projection", x) if self.config.norm_before_projection else x
 
-    def _layer(self, name: str, x: tf.Tensor, *, first_only: bool) -> tf.Tensor:
-        config = self.config
+    def _layer(self, layer: int, x: tf.Tensor, *, first_only: bool) -> tf.Tensor:
+        config, name = self.config, self.config.weights_of(layer)
         self.see(f"{name}.input", x)
         read = self._input_reader(name, x)
         sources: dict[str, Callable[[], tf.Tensor]] = {}
@@ -165,13 +185,18 @@ class _Pass:
         base = inner if config.use_bottleneck_attention and config.use_bottleneck else skip_inner
         for part, values in (("inner.0", base), ("query", query), ("key", key), ("value", value)):
             self.see(f"{name}.{part}", values)
-        context = self._attend(query, key, value, taken)
+        context, kept = self._attend(layer, query, key, value, taken, first_only=first_only)
+        if kept is not None:
+            skip_inner = self._go_on(skip_inner, kept)
+            taken = taken_ffn = self.time
         if self.alter_context is not None:
             context = self.alter_context(name, context)
         out = self._dense_with_ghosts(f"{name}.attention_output", f"{name}.ghost_heads", context, taken)
         if not config.use_bottleneck:
             out = self._dropout(out, config.hidden_dropout)
         h = self._add_norm(f"{name}.attention_norm", out, skip_inner, config.norm_epsilon)
+        if self.soft_retention is not None and not first_only:
+            h *= tf.reshape(self.ranking.factors(self.soft_retention[layer]), (-1, 1))
         self.see(f"{name}.inner.1", h)
         if first_only and reach != reach_ffn:
             h = self._first(h, reach_ffn, taken)
@@ -255,7 +280,10 @@ class _Pass:
         table = dict(zip(parts, fused, strict=True))
         return lambda part: table[part] if part in table else self._dense(f"{name}.{part}", x)
 
-    def _attend(self, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, queries: Any) -> tf.Tensor:
+    def _attend(
+        self, layer: int, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, queries: Any, *, first_only: bool
+    ) -> tuple[tf.Tensor, tf.Tensor | None]:
+        """What the heads give, [batch * time, heads * size], and which tokens go on if some are dropped."""
         size = self.config.head_size
         count = query.shape[-1] // size
 
@@ -266,10 +294,27 @@ class _Pass:
         if not self.form.scaled_query:
             scores *= 1.0 / math.sqrt(size)
         self.found.scores.append(scores)
-        weights = tf.nn.softmax(scores + self.found.mask_bias)
+        weights = tf.nn.softmax(scores + self.mask_bias)
+        kept = None
+        if self._ranks_tokens and not first_only:
+            kept = self.ranking.choose(layer, weights)
+            self.found.significance.append(self.ranking.significance)
+            self.found.places.append(
+                self.ranking.places if kept is None else tf.gather(self.ranking.places, kept, batch_dims=1)
+            )
         weights = self._dropout(weights, self.config.attention_dropout)
+        if kept is not None:  # before the product with the values: only these rows are asked for
+            weights = retention.pick(weights, kept, self.batch)
         context = tf.matmul(weights, heads(value, self.time))
-        return tf.reshape(tf.transpose(context, (0, 2, 1, 3)), (-1, count * size))
+        return tf.reshape(tf.transpose(context, (0, 2, 1, 3)), (-1, count * size)), kept
+
+    def _go_on(self, x: tf.Tensor, kept: tf.Tensor) -> tf.Tensor:
+        """The rows of `x` that were kept; from here on there are no others."""
+        x = retention.pick(tf.reshape(x, (-1, 1, self.time, x.shape[-1])), kept, self.batch)
+        self.ranking.drop(kept, self.batch)
+        self.real, self.time = self.ranking.real, self.ranking.time
+        self.mask_bias = self._bias()
+        return tf.reshape(x, (-1, x.shape[-1]))
 
     def _answer(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
         head, hidden = self.head, self.config.hidden_size

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 BASE, CLASSIFICATION, TOKENS, QUESTIONS = "base", "classification", "token-classification", "question-answering"
 HEADS = (BASE, CLASSIFICATION, TOKENS, QUESTIONS)
 QUESTION_OUTPUTS = 2  # start and end
+# A classification of pairs: do two texts follow each other, or are they swapped? ALBERT is pretrained with it.
+SENTENCE_ORDER, ORDER_LABELS = "sentence-order", ("in-order", "swapped")
 
 
 @dataclass(frozen=True, kw_only=True)

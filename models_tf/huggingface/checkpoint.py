@@ -19,7 +19,17 @@ from models_tf import registry
 from models_tf.atomic_files import write_files
 from models_tf.data.labels import is_storable
 from models_tf.encoder.config import EncoderConfig
-from models_tf.encoder.heads import BASE, CLASSIFICATION, HEADS, QUESTION_OUTPUTS, QUESTIONS, TOKENS, Head
+from models_tf.encoder.heads import (
+    BASE,
+    CLASSIFICATION,
+    HEADS,
+    ORDER_LABELS,
+    QUESTION_OUTPUTS,
+    QUESTIONS,
+    SENTENCE_ORDER,
+    TOKENS,
+    Head,
+)
 from models_tf.errors import InputError
 from models_tf.huggingface.document import Document
 from models_tf.huggingface.family import Family
@@ -32,7 +42,7 @@ from models_tf.huggingface.folder import (
 )
 from models_tf.huggingface.initial import initial_tensors
 from models_tf.huggingface.port import port, to_stored
-from models_tf.huggingface.weights import WEIGHTS_FILE, open_weights
+from models_tf.huggingface.weights import WEIGHTS_FILE, WeightFiles, open_weights
 
 # A key of ours in config.json: weights that no training has seen.
 UNTRAINED_KEY = "export_mobile_untrained"
@@ -84,13 +94,17 @@ def load(
     model: str | None = None,
     head: str | None = None,
     new_head_labels: Sequence[str] | None = None,
+    any_head: bool = False,
     seed: int = 0,
 ) -> EncoderCheckpoint:
     """A checkpoint folder or hub id. Strict: a tensor that is missing, unread, of another shape or not finite is an
     InputError that names it.
 
-    `head` must be the checkpoint's own, or "base" to leave the head out. With `new_head_labels` (for training; empty
-    for questions) a head that is not there for these labels is drawn at random, and the pooler where it is absent.
+    `head` must be the checkpoint's own, or "base" to leave the head out; "sentence-order" is a classification, which a
+    pretraining checkpoint may have too. With `new_head_labels` (for training; empty for questions) a head that is not there
+    for these labels is drawn at random, and the pooler where it is absent. With
+    `any_head` a stored head that the model cannot have, such as a tagger's for classes, is left out, and a pooler that is
+    absent is drawn.
     """
     folder = find_folder(source)
     document = read_document(folder)
@@ -99,24 +113,36 @@ def load(
     config = family.from_document(document, where)
     stored = family.head_of(document, where)
     fresh = new_head_labels is not None
-    kind = _head_kind(stored, head, where, fresh=fresh)
-    labels = list(new_head_labels) if new_head_labels is not None else _labels(document, kind, where)
+    weights = open_weights(folder)
+    order_layer = _order_layer(family, weights, stored, head, new_head_labels)
+    kind = CLASSIFICATION if order_layer else _head_kind(stored, head, where, fresh=fresh)
+    if any_head and kind not in family.heads:
+        kind = BASE
+    family.check_head(kind, config)
+    if order_layer:
+        labels = list(ORDER_LABELS)
+    else:
+        labels = list(new_head_labels) if new_head_labels is not None else _labels(document, kind, where)
+    if head == SENTENCE_ORDER and labels != list(ORDER_LABELS):
+        raise InputError(
+            f"{where}: a {SENTENCE_ORDER} model is asked for, with labels {' and '.join(ORDER_LABELS)}. "
+            f"Received: {', '.join(labels[:4])}."
+        )
     keeps_head = stored == kind and (not fresh or _labels(document, kind, where) == labels)
     if stored is None:
-        keeps_head = not fresh
+        keeps_head = not fresh and not order_layer
     _check_labels(labels, kind)
     wanted = make_head(kind, labels)
 
-    weights = open_weights(folder)
     prefix = family.prefix if any(name.startswith(family.prefix) for name in weights.names) else ""
     shapes = config.shapes(wanted)
-    drawn = {name for name in shapes if fresh and not keeps_head and name.startswith("classifier.")}
+    drawn = {name for name in shapes if fresh and not (keeps_head or order_layer) and name.startswith("classifier.")}
     tensors = port(
         weights,
-        [line for line in family.port_lines(config, wanted, prefix) if line.ours not in drawn],
+        [line for line in family.port_lines(config, wanted, prefix, head_layer=order_layer) if line.ours not in drawn],
         {name: shape for name, shape in shapes.items() if name not in drawn},
         ignore=family.ignored(config, wanted, prefix, replaces=None if keeps_head and kind != BASE else stored or BASE),
-        absent=("pooler.kernel", "pooler.bias") if fresh else (),
+        absent=("pooler.kernel", "pooler.bias") if fresh or any_head else (),
     )
     missing = {name: shape for name, shape in shapes.items() if name not in tensors}
     tensors |= initial_tensors(missing, config.initializer_range, seed)
@@ -151,6 +177,7 @@ def random_init(
     document = dict(source if isinstance(source, Mapping) else family.preset(source))
     _family(document, model, CONFIG_FILE)
     config = family.from_document(document, CONFIG_FILE)
+    family.check_head(head, config)
     _check_labels(labels, head)
     wanted = make_head(head, labels)
     return EncoderCheckpoint(
@@ -225,6 +252,8 @@ def with_tensors(checkpoint: EncoderCheckpoint, tensors: dict[str, np.ndarray]) 
 def _family(document: Mapping[str, Any], model: str | None, where: str) -> Family:
     names = registry.names("tokens")
     found = document.get("model_type", model)
+    if model in names and found in registry.get(str(model)).family().reads:
+        found = model
     if found not in names or model not in (None, found):
         expected = f"`model_type` {model or ' or '.join(names)}"
         received = json.dumps(document.get("model_type")) if "model_type" in document else "no `model_type`"
@@ -236,17 +265,27 @@ def _family(document: Mapping[str, Any], model: str | None, where: str) -> Famil
 
 
 def _head_kind(stored: str | None, head: str | None, where: str, *, fresh: bool) -> str:
-    if head is not None and head not in HEADS:
+    kind = CLASSIFICATION if head == SENTENCE_ORDER else head
+    if kind is not None and kind not in HEADS:
         raise InputError(f"Unknown head: expected one of {', '.join(HEADS)}. Received: {head}.")
     if fresh:
         if head in (None, BASE):
             raise ValueError(f"`new_head_labels` needs a head to put them on. Received: {head}.")
-        return str(head)
-    if stored is None or head in (None, stored, BASE):
-        return head or stored or BASE
+        return str(kind)
+    if stored is None or kind in (None, stored, BASE):
+        return kind or stored or BASE
     raise InputError(
         f"{where}: a {head} model is asked for. Received: a {stored} model; fine-tune it with `export-mobile train`."
     )
+
+
+def _order_layer(
+    family: Family, weights: WeightFiles, stored: str | None, head: str | None, new_labels: Sequence[str] | None
+) -> str | None:
+    """The layer of a pretraining checkpoint that is read as a head of sentence order, None where none is asked for."""
+    asked = head == SENTENCE_ORDER or (head == CLASSIFICATION and tuple(new_labels or ()) == ORDER_LABELS)
+    layer = family.order_layer
+    return layer if asked and layer and stored in (None, BASE) and f"{layer}.weight" in weights.names else None
 
 
 def _labels(document: Mapping[str, Any], kind: str, where: str) -> list[str]:

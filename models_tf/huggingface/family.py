@@ -12,6 +12,22 @@ from models_tf.huggingface.port import PortLine, dense
 # Head -> PyTorch's name of its last layer; the same in all families.
 HEAD_LAYERS = {CLASSIFICATION: "classifier", TOKENS: "classifier", QUESTIONS: "qa_outputs"}
 
+# BERT's heads of pretraining: masked words and next sentence. The dense one without a transform is MobileBERT's.
+PRETRAINING_HEADS = frozenset(
+    {
+        "cls.predictions.bias",
+        "cls.predictions.decoder.bias",
+        "cls.predictions.decoder.weight",
+        "cls.predictions.dense.weight",
+        "cls.predictions.transform.LayerNorm.bias",
+        "cls.predictions.transform.LayerNorm.weight",
+        "cls.predictions.transform.dense.bias",
+        "cls.predictions.transform.dense.weight",
+        "cls.seq_relationship.bias",
+        "cls.seq_relationship.weight",
+    }
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
@@ -21,6 +37,10 @@ class Family:
     `lines(config, prefix)`: every tensor that an encoder of the family may have, by PyTorch's names.
     `unread(config, prefix)`: names that may be there and that the model does not compute with.
     `fillers(config, prefix)`: those of them that PyTorch expects, with their shapes; written as an identity.
+    `reads`: other `model_type`s whose checkpoints are taken as they are and become one of this family.
+    `heads`: what may stand on top of it, the usual one first.
+    `pretraining_heads`: tensors beside the encoder that are left out where it is read without a head.
+    `order_layer`: PyTorch's name of the one among them that tells sentence order.
     """
 
     name: str
@@ -32,12 +52,18 @@ class Family:
     lines: Callable[[EncoderConfig, str], list[PortLine]]
     unread: Callable[[EncoderConfig, str], frozenset[str]]
     fillers: Callable[[EncoderConfig, str], Mapping[str, tuple[int, ...]]] = lambda _config, _prefix: {}
+    reads: tuple[str, ...] = ()
+    heads: tuple[str, ...] = (CLASSIFICATION, TOKENS, QUESTIONS, BASE)
+    pretraining_heads: frozenset[str] = PRETRAINING_HEADS
+    order_layer: str | None = None
 
-    def port_lines(self, config: EncoderConfig, head: Head, prefix: str) -> list[PortLine]:
-        """The lines of exactly the tensors that `config.shapes(head)` names."""
+    def port_lines(
+        self, config: EncoderConfig, head: Head, prefix: str, *, head_layer: str | None = None
+    ) -> list[PortLine]:
+        """The lines of exactly the tensors that `config.shapes(head)` names; `head_layer` has another name than usual."""
         lines = self.lines(config, prefix)
         if head.kind in HEAD_LAYERS:
-            lines += dense("classifier", HEAD_LAYERS[head.kind])
+            lines += dense("classifier", head_layer or HEAD_LAYERS[head.kind])
         shapes = config.shapes(head)
         return [line for line in lines if line.ours in shapes]
 
@@ -47,13 +73,25 @@ class Family:
         if replaces in HEAD_LAYERS:
             names |= {f"{HEAD_LAYERS[replaces]}.{part}" for part in ("weight", "bias")}
         elif replaces == BASE:
-            names |= PRETRAINING_HEADS
+            names |= self.pretraining_heads
         if not head.has_pooler:  # older releases of `transformers` stored it with every head
             names |= {f"{prefix}pooler.dense.{part}" for part in ("weight", "bias")}
         return frozenset(names)
 
     def architecture(self, head: str) -> str:
         return next(name for name, kind in self.architectures.items() if kind == head)
+
+    def check_head(self, kind: str, config: EncoderConfig | None = None) -> None:
+        """`config` may drop tokens, and a head on every token has nothing to read where tokens are gone."""
+        if kind not in self.heads:
+            raise InputError(
+                f"{self.name} is for {' or '.join(self.heads)}. Received: {kind}; use --model bert for it."
+            )
+        if config is not None and config.retention and kind in (TOKENS, QUESTIONS):
+            raise InputError(
+                f"A model with `retention` drops tokens: expected a {CLASSIFICATION} or {BASE} head. Received: {kind}; "
+                "leave `retention` out of config.json."
+            )
 
     def head_of(self, document: Mapping[str, Any], where: str) -> str | None:
         """The head that `architectures` names, None where it names nothing."""
@@ -80,20 +118,3 @@ class Family:
         if name not in self.presets:
             raise InputError(f"Unknown preset of {self.name}: expected {', '.join(self.presets)}. Received: {name}.")
         return self.presets[name]
-
-
-# The heads of pretraining: masked words and next sentence. The last dense one is MobileBERT's.
-PRETRAINING_HEADS = frozenset(
-    {
-        "cls.predictions.bias",
-        "cls.predictions.decoder.bias",
-        "cls.predictions.decoder.weight",
-        "cls.predictions.dense.weight",
-        "cls.predictions.transform.LayerNorm.bias",
-        "cls.predictions.transform.LayerNorm.weight",
-        "cls.predictions.transform.dense.bias",
-        "cls.predictions.transform.dense.weight",
-        "cls.seq_relationship.bias",
-        "cls.seq_relationship.weight",
-    }
-)

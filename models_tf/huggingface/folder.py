@@ -13,9 +13,10 @@ from models_tf.huggingface import hub
 from models_tf.json_text import parse_json
 
 CONFIG_FILE = "config.json"
-# All that describes a WordPiece tokenizer; a folder has some of them.
+# All that describes a tokenizer (WordPiece or SentencePiece); a folder has some of them.
 TOKENIZER_FILES = (
     "vocab.txt",
+    "spiece.model",
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from models_tf.encoder.heads import SENTENCE_ORDER
 from models_tf.errors import InputError
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
 TOKEN_CLASSIFICATION, QUESTION_ANSWERING = "token-classification", "question-answering"
-TASKS = (CLASSIFICATION, REGRESSION, TOKEN_CLASSIFICATION, QUESTION_ANSWERING)
+TASKS = (CLASSIFICATION, REGRESSION, TOKEN_CLASSIFICATION, QUESTION_ANSWERING, SENTENCE_ORDER)
 
 
 def check_task(task: str) -> None:
@@ -37,7 +38,7 @@ def read_rows(
     `labels` are the head's, in its order. With `labelled` false only texts are read (to calibrate with). `doc_stride`
     and `max_query_len` are for the windows of question answering.
     """
-    from models_tf.tasks import classification, question_answering, tagging
+    from models_tf.tasks import classification, question_answering, sentence_order, tagging
     from models_tf.tasks.rows import Columns
 
     check_task(task)
@@ -51,8 +52,11 @@ def read_rows(
             max_query_len=max_query_len,
             labelled=labelled,
         )
+    if task in (CLASSIFICATION, SENTENCE_ORDER) and sentence_order.reads(path, labels):
+        return sentence_order.read_order(path, tokenizer=tokenizer, max_len=max_len)
     readers = {
         CLASSIFICATION: classification.read_classification,
+        SENTENCE_ORDER: classification.read_classification,
         REGRESSION: classification.read_regression,
         TOKEN_CLASSIFICATION: tagging.read_tagging,
     }

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from models_tf.spec import IDS, MASK, SEGMENTS
-from models_tf.tasks import CLASSIFICATION, QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION
+from models_tf.tasks import QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION
 from models_tf.tasks.classification import ClassificationRows, RegressionRows
 from models_tf.tasks.question_answering import QuestionRows
 from models_tf.tasks.rows import TaskRows
@@ -44,7 +44,7 @@ def generate(
         return TaggingRows(**shared, first=first, words=words.astype(np.int32))
     if task == QUESTION_ANSWERING:
         return QuestionRows(**shared, windows=())
-    return {CLASSIFICATION: ClassificationRows, REGRESSION: RegressionRows}[task](**shared)
+    return RegressionRows(**shared) if task == REGRESSION else ClassificationRows(**shared)
 
 
 def generated_inputs(

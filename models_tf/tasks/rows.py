@@ -97,9 +97,10 @@ def shorten(names: Sequence[str], limit: int = 10) -> str:
 
 
 def number_labels(
-    found: Sequence[tuple[str, int]], labels: Sequence[str], path: object
+    found: Sequence[tuple[str, int]], labels: Sequence[str], path: object, *, unit: str = "row"
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Numbers of the labels (name, row of the file), and a note when they were matched by number.
+    """Numbers of the labels (name, row of the file), and a note when they were matched by number. `unit` is what the file's
+    rows are called.
 
     A name that the head lacks is an error, unless the file holds nothing but numbers in range and the head nothing but
     other names.
@@ -114,7 +115,7 @@ def number_labels(
         # In a file of numbers the one that is out of range is to blame, not the first number.
         name, line = next((entry for entry in unknown if not _are_numbers({entry[0]}, labels)), unknown[0])
         raise InputError(
-            f"{path} row {line}: the model has no label {name!r}. It has {shorten(labels)}. "
+            f"{path} {unit} {line}: the model has no label {name!r}. It has {shorten(labels)}. "
             f"Give data with these labels, or with their numbers, 0 to {len(labels) - 1}, in all rows."
         )
     return [numbers[name] for name, _ in found], ()

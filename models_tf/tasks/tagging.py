@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from models_tf.data import read_tagged
+from models_tf.data.tag_scheme import check_tags
 from models_tf.errors import InputError
 from models_tf.score import Score
 from models_tf.spec import IDS, LOGITS
@@ -101,8 +102,10 @@ def read_tagging(
     tags, targets = None, None
     notes: tuple[str, ...] = ()
     if labelled:
+        entities = check_tags(rows, path)
         found = [tagged for row in rows for tagged in zip(row.tags, row.lines, strict=True)]
-        numbers, notes = number_labels(found, labels, path)
+        numbers, notes = number_labels(found, labels, path, unit="line")
+        notes = (*entities.note(path), *notes)
         tags = np.full(encoded.first.shape, -1, np.int32)
         tags[np.arange(tags.shape[1]) < counts[:, None]] = numbers
         targets = {LOGITS: _targets(encoded.first, tags, encoded.inputs[IDS].shape)}

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import tensorflow as tf
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-6
-_NOT_DECAYED = (".gamma", ".beta", ".bias", ".score")
-# Gradients of scores are products with small weights: the epsilon that fits weights would slow them down.
-_SCORE_EPSILON = 1e-8
+# What has gradients far smaller than weights have: the epsilon that fits these would slow it down.
+_FINE = (".score", ".retention")
+_FINE_EPSILON = 1e-8
+_NOT_DECAYED = (".gamma", ".beta", ".bias", *_FINE)
 
 
 class AdamW:
@@ -65,7 +66,7 @@ class AdamW:
                 lr=own,
                 beta1=BETA_1,
                 beta2=BETA_2,
-                epsilon=_SCORE_EPSILON if name.endswith(".score") else EPSILON,
+                epsilon=_FINE_EPSILON if name.endswith(_FINE) else EPSILON,
                 grad=gradient * scale,
             )
         self.iterations.assign_add(1)

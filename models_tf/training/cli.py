@@ -11,8 +11,9 @@ from models_tf.compress import cli as compression
 from models_tf.data import DEFAULT_SEPARATOR
 from models_tf.errors import InputError
 from models_tf.ops.projection.config import FEATURES
-from models_tf.tasks import TASKS
+from models_tf.tasks import TASKS, TOKEN_CLASSIFICATION
 from models_tf.training.movement_settings import MOVEMENTS, MovementSettings
+from models_tf.training.power_settings import PowerSettings
 from models_tf.training.settings import CLASS_WEIGHTS, TrainingSettings
 from models_tf.training.token_settings import FINE_TUNING, SCRATCH, TokenSettings
 from models_tf.training.transfer_settings import TRANSFERS
@@ -30,9 +31,11 @@ _ONLY_FOR = {
     registry.TOKENS: (
         "task", "text_pair_column", "vocab", "preset", "checkpoint", "weight_decay", "init_from_teacher", "hidden_weight",
         "attention_weight", "freeze_embedding", "movement", "movement_keep", "movement_overrides",
-        "transfer", "transfer_epochs", "transfer_overrides", *compression.FLAGS,
+        "transfer", "transfer_epochs", "transfer_overrides", "unlabelled", "distill_epochs", "distill_learning_rate",
+        "loose_tags", *compression.FLAGS, compression.VOCAB_DATA,
     ),
 }  # fmt: skip
+_ONLY_FOR_POWERBERT = ("fine_tune_epochs", "search_epochs", "keep_share", "search_overrides")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
     _add_projection_arguments(parser.add_argument_group("projection models"))
     _add_token_arguments(parser.add_argument_group("token models"))
+    _add_power_arguments(parser.add_argument_group("powerbert: which tokens each layer keeps"))
     compression.add_compression(
         parser.add_argument_group("BERT: make --checkpoint smaller first (export-mobile compress)")
     )
@@ -101,14 +105,17 @@ def _add_projection_arguments(group: Any) -> None:
 
 
 def _add_token_arguments(group: Any) -> None:
-    group.add_argument("--task", choices=TASKS, help=f"(default: {_TOKEN_DEFAULTS['task']})")
+    group.add_argument(
+        "--task", choices=TASKS, help=f"(default: {_TOKEN_DEFAULTS['task']}; of tagger: {TOKEN_CLASSIFICATION})"
+    )
     group.add_argument("--checkpoint", metavar="DIR", help="fine-tune this folder or hub id; without: from scratch")
-    group.add_argument("--vocab", type=Path, metavar="PATH", help="vocab.txt, or a folder with it (default: the "
+    group.add_argument("--vocab", type=Path, metavar="PATH", help="vocab.txt or spiece.model, or a folder with it (default: the "
                        "checkpoint's, else the teacher's)")  # fmt: skip
     group.add_argument(
         "--preset",
         metavar="NAME",
-        help="sizes of a new model (mobilebert: opt, tiny, ib-bert; bert: base; ghostbert: half, half-small)",
+        help="sizes of a new model (mobilebert: opt, tiny, ib-bert; bert: base; ghostbert: half, half-small; powerbert: "
+        "base, small; albert: base, large, xlarge, xxlarge; tagger: small)",
     )
     group.add_argument("--text-pair-column", metavar="NAME", help="the second text of a row")
     group.add_argument(
@@ -152,6 +159,28 @@ def _add_token_arguments(group: Any) -> None:
         "--init-from-teacher", action="store_true", default=None, help="the embedding starts from the teacher's"
     )
     group.add_argument(
+        "--unlabelled",
+        type=Path,
+        metavar="FILE",
+        help="token-classification, with a teacher: learn its tags of these sentences first (.txt, .conll, .conllu, .jsonl, "
+        ".tsv, or .gz of it); tags in it are not read",
+    )
+    group.add_argument(
+        "--distill-epochs",
+        type=int,
+        metavar="N",
+        help=f"epochs on --unlabelled, before the others (default: {_TOKEN_DEFAULTS['distill_epochs']})",
+    )
+    group.add_argument(
+        "--distill-learning-rate", type=float, metavar="N", help="peak there (default: that of --learning-rate)"
+    )
+    group.add_argument(
+        "--loose-tags",
+        action="store_true",
+        default=None,
+        help="take an I- that follows no B- as the beginning of an entity also where others begin with B-",
+    )
+    group.add_argument(
         "--transfer",
         choices=TRANSFERS,
         help="learn the teacher's hidden states and attention first, layer by layer or all together (default: none)",
@@ -169,6 +198,36 @@ def _add_token_arguments(group: Any) -> None:
         dest="transfer_overrides",
         help="weights of its terms: feature, attention, mean, variance; factors of a layer's learning rate: before, "
         "own, after; learning_rate",
+    )
+
+
+def _add_power_arguments(group: Any) -> None:
+    group.add_argument(
+        "--fine-tune-epochs",
+        type=int,
+        metavar="N",
+        help="epochs with all tokens before the search (default: as --epochs where the head is new, else 0)",
+    )
+    group.add_argument(
+        "--search-epochs",
+        type=int,
+        metavar="N",
+        help="epochs in which the tokens to keep are learned; --epochs with them follow (default: "
+        f"{PowerSettings.search_epochs}; none where --retention or the checkpoint says what is kept)",
+    )
+    group.add_argument(
+        "--keep-share",
+        type=float,
+        metavar="N",
+        help="the share of tokens, over all layers, that the search ends at, such as 0.4 (default: as the penalty says)",
+    )
+    group.add_argument(
+        "--search-set",
+        action="append",
+        metavar="KEY=VALUE",
+        dest="search_overrides",
+        help="penalty (of a token, times its layer), rate (of the parameters; 0: by the steps), descent (part of the search "
+        "in which the share falls)",
     )
 
 
@@ -205,11 +264,19 @@ def _check_flags(args: argparse.Namespace, entry: registry.ModelEntry) -> None:
                     f"{flag} is for {kind} models ({', '.join(registry.names(kind))}). "
                     f"Received: {flag} with --model {entry.name}."
                 )
+    for name in _ONLY_FOR_POWERBERT:
+        if entry.name != "powerbert" and getattr(args, name) is not None:
+            flag = "--" + name.replace("_", "-").replace("overrides", "set")
+            raise InputError(f"{flag} is for --model powerbert. Received: {flag} with --model {entry.name}.")
     for name in ("transfer_epochs", "transfer_overrides", "movement_keep", "movement_overrides"):
         needed = name.partition("_")[0]
         if getattr(args, name) is not None and getattr(args, needed) in (None, "none"):
             flag = "--" + name.replace("_", "-").replace("overrides", "set")
             raise InputError(f"{flag} needs --{needed}. Received: {flag} alone.")
+    for name in ("distill_epochs", "distill_learning_rate"):
+        if getattr(args, name) is not None and args.unlabelled is None:
+            flag = "--" + name.replace("_", "-")
+            raise InputError(f"{flag} needs --unlabelled. Received: {flag} alone.")
     for name in _NEEDS_TEACHER:
         if getattr(args, name) is not None and not (args.teacher or args.teacher_logits):
             flag = "--" + name.replace("_", "-")

@@ -31,11 +31,14 @@ class Optimizer(Protocol):
 class Learner(Protocol):
     """`weights` are averaged and kept; `trained` get gradients; `state` is what else a resumed training needs."""
 
-    steps_per_epoch: int
     epochs: int  # of all stages
     weights: list[tf.Variable]
     trained: list[tf.Variable]
     state: list[tf.Variable]
+
+    def steps_of(self, epoch: int) -> int:
+        """Batches of an epoch."""
+        ...
 
     def optimizer(self, stage: str) -> Optimizer:
         """Its variables are part of `state`."""

@@ -1,7 +1,8 @@
-"""`--set KEY=VALUE`: a value of the type that the field has."""
+"""`--set KEY=VALUE` and its like: a value of the type that the field has."""
 
 from typing import Any
 
+from models_tf import registry
 from models_tf.errors import InputError
 from models_tf.json_text import parse_json
 
@@ -23,3 +24,17 @@ def parse_value(text: str, default: Any, override: str, *, flag: str = "--set") 
     if type(value) is not kind and not (kind is float and type(value) is int):
         raise InputError(f"{flag} {override.partition('=')[0]} takes a {kind.__name__}. Received: {text}.")
     return value
+
+
+def with_overrides(flag: str, values: dict[str, Any], overrides: list[str] | None) -> dict[str, Any]:
+    """`values` with those that a flag of the form KEY=VALUE gives."""
+    for override in overrides or []:
+        key, text = split_override(override)
+        if text is None or key not in values:
+            raise InputError(
+                f"{flag} must be KEY=VALUE with {', '.join(values)}. Received: {override}."
+                + registry.nearest(key, tuple(values))
+            )
+        kind = type(values[key])
+        values = {**values, key: kind(parse_value(text, values[key], override, flag=flag))}
+    return values

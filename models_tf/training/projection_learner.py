@@ -54,6 +54,9 @@ class ProjectionLearner:
     def stage(self, epoch: int) -> str:  # noqa: ARG002 - the protocol's
         return MAIN_STAGE
 
+    def steps_of(self, epoch: int) -> int:  # noqa: ARG002 - all are alike
+        return self.steps_per_epoch
+
     def optimizer(self, stage: str) -> Any:  # noqa: ARG002 - the protocol's
         return self.adam
 

@@ -1,6 +1,7 @@
 """The learning rate over the steps of a training."""
 
 import math
+from collections.abc import Sequence
 
 import tensorflow as tf
 import tf_keras as keras
@@ -20,3 +21,21 @@ class WarmupCosine(keras.optimizers.schedules.LearningRateSchedule):
 
     def get_config(self) -> dict[str, float]:
         return {"peak": self.peak, "warmup": self.warmup, "steps": self.steps}
+
+
+class InPhases(keras.optimizers.schedules.LearningRateSchedule):
+    """One `WarmupCosine` after the other, each over its number of `steps`."""
+
+    def __init__(self, peak: float, warmup: float, steps: Sequence[int]) -> None:
+        self.phases = [WarmupCosine(peak, warmup, count) for count in steps if count]
+
+    def __call__(self, step: tf.Tensor) -> tf.Tensor:
+        start = 0
+        rate = self.phases[0](step)
+        for before, phase in zip(self.phases, self.phases[1:], strict=False):
+            start += before.steps
+            rate = tf.where(step >= start, phase(step - start), rate)
+        return rate
+
+    def get_config(self) -> dict[str, list[dict[str, float]]]:
+        return {"phases": [phase.get_config() for phase in self.phases]}

@@ -1,13 +1,16 @@
 """The labels of a token model's head: a trained head's own where the training file fits them, else the file's."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from models_tf.data import labels_of, read_table, read_tagged
+from models_tf.data import TaggedRow, labels_of, read_table, read_tagged
+from models_tf.data.tag_scheme import check_tags
+from models_tf.encoder.heads import ORDER_LABELS
 from models_tf.errors import InputError
 from models_tf.huggingface.checkpoint import EncoderCheckpoint
-from models_tf.tasks import CLASSIFICATION, QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION
+from models_tf.tasks import CLASSIFICATION, QUESTION_ANSWERING, REGRESSION, SENTENCE_ORDER, TOKEN_CLASSIFICATION
 from models_tf.tasks.classification import CLASS_COLUMNS
-from models_tf.tasks.rows import number_labels
+from models_tf.tasks.rows import number_labels, shorten
 from models_tf.training.token_settings import HEAD_OF_TASK, TokenSettings
 
 
@@ -17,6 +20,8 @@ def choose_labels(
     """A trained head's labels where the file's fit them by name or by number; otherwise those of the file."""
     if settings.task == QUESTION_ANSWERING:
         return []
+    if settings.task == SENTENCE_ORDER:
+        return list(ORDER_LABELS)
     known = [model.labels for model in (start, teacher) if model and model.head.kind == HEAD_OF_TASK[settings.task]]
     if settings.task == REGRESSION:
         return next((labels for labels in known if len(labels) == 1), ["LABEL_0"])
@@ -25,6 +30,33 @@ def choose_labels(
         if len(labels) > 1 and (set(found) <= set(labels) or _are_numbers_of(found, labels)):
             return labels
     return found
+
+
+def check_dev_tags(settings: TokenSettings, labels: Sequence[str]) -> None:
+    """A tag in --dev that the head lacks could never be predicted, only missed."""
+    if settings.task != TOKEN_CLASSIFICATION:
+        return
+    rows = _checked(settings.dev, settings)
+    if _are_numbers_of(sorted({tag for row in rows for tag in row.tags}), labels):
+        return
+    for row in rows:
+        for tag, line in zip(row.tags, row.lines, strict=True):
+            if tag not in labels:
+                raise InputError(
+                    f"{settings.dev} line {line} must have a tag of the training file, {settings.train}. Received: {tag!r}; "
+                    f"it has {shorten(labels)}."
+                )
+
+
+def _checked(path: Path, settings: TokenSettings) -> list[TaggedRow]:
+    """The sentences of a file whose tags are well formed and of one scheme."""
+    rows = list(read_tagged(path, settings.text_column, settings.label_column))
+    if not rows:
+        raise InputError(f"{path} must have sentences. Received: none.")
+    entities = check_tags(rows, path)
+    if not settings.loose_tags:
+        entities.require_one_scheme(path)
+    return rows
 
 
 def _are_numbers_of(found: Sequence[str], labels: Sequence[str]) -> bool:
@@ -38,7 +70,7 @@ def _are_numbers_of(found: Sequence[str], labels: Sequence[str]) -> bool:
 def _labels_of_file(settings: TokenSettings) -> list[str]:
     names: set[str] = set()
     if settings.task == TOKEN_CLASSIFICATION:
-        for tagged in read_tagged(settings.train, settings.text_column, settings.label_column):
+        for tagged in _checked(settings.train, settings):
             names |= set(tagged.tags)
     else:
         for row in read_table(

@@ -1,6 +1,6 @@
 """Tokenized rows in batches of like length, cut to the longest of each; and a model's outputs on all rows."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,15 +68,24 @@ def activations(
     training: bool,
     whole: bool = False,
     table: Mapping[str, Any] | None = None,
+    soft_retention: Sequence[tf.Tensor] | None = None,
 ) -> forward.Activations:
     """Outputs and inside. Unless the `whole` is asked for, what a classifier does not read of the last layer is not
     computed: exact, and a layer's time less; the last hidden state and most of the last scores are then absent.
 
-    `table`: weights in place of the model's own, such as masked ones.
+    `table`: weights in place of the model's own, such as masked ones. `soft_retention`: as `forward.run` takes it.
     """
     form = Form(first_token_only=model.head.reads_pooled and not whole)
     inputs = {"ids": batch[IDS], "mask": batch[MASK], "segments": batch[SEGMENTS]}
-    return forward.run(model.config, model.head, table or model.table, **inputs, form=form, training=training)
+    return forward.run(
+        model.config,
+        model.head,
+        table or model.table,
+        **inputs,
+        form=form,
+        training=training,
+        soft_retention=soft_retention,
+    )
 
 
 def _by_length(lengths: np.ndarray) -> Iterator[np.ndarray]:

@@ -1,10 +1,11 @@
 """How token models learn a task: from the labels, from a teacher's logits that were computed before, and from its
-inside; movement pruning on the way if asked for.
+inside; movement pruning or the search of PoWER-BERT on the way if asked for.
 """
 
+import dataclasses
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import tensorflow as tf
 
 from models_tf.atomic_files import write_files
 from models_tf.compress.cli import RECORD_FILE
+from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.model import Encoder
 from models_tf.huggingface import checkpoint
 from models_tf.huggingface.checkpoint import EncoderCheckpoint
@@ -23,20 +25,24 @@ from models_tf.tasks.rows import TaskRows
 from models_tf.training.adamw import AdamW
 from models_tf.training.batches import like_length
 from models_tf.training.inner_distillation import InnerDistillation
-from models_tf.training.learner import MAIN_STAGE, Measured
+from models_tf.training.learner import MAIN_STAGE, Measured, Optimizer
 from models_tf.training.movement import SCORE, Movement
 from models_tf.training.output import TrainingOutput
-from models_tf.training.schedule import WarmupCosine
+from models_tf.training.power import PARAMETERS, RetentionSearch, SearchOptimizer
+from models_tf.training.schedule import InPhases
 from models_tf.training.token_batches import INPUTS, Predictor, activations, lengths_of
 from models_tf.training.token_losses import task_loss, teacher_loss
 from models_tf.training.token_settings import TokenSettings
 from models_tf.training.transfer import Transfer
 from models_tf.training.transfer_settings import NONE
+from models_tf.training.unlabelled import Distillation, Taught
 
 TRAINING_FILE = "training.json"
 OUTPUT_FILES = (CONFIG_FILE, WEIGHTS_FILE, *TOKENIZER_FILES, TRAINING_FILE, RECORD_FILE)
 TRANSFER_STAGE = "transfer"
+DISTILL_STAGE = "distill"  # on rows without labels
 PRUNING_STAGE = "movement"  # until the final sparsity is reached
+TUNING_STAGE, SEARCH_STAGE = "fine-tune", "search"  # of PoWER-BERT, before tokens are dropped
 _TARGET, _SOFT = "target:", "soft:"
 # What stays as it is with --freeze-embedding.
 _EMBEDDING = ("word_embedding", "position_embedding", "segment_embedding", "embedding_")
@@ -58,14 +64,17 @@ class TokenLearner:
         command: str,
         soft: Mapping[str, np.ndarray] | None = None,
         teacher: EncoderCheckpoint | None = None,
+        unlabelled: Taught | None = None,
         beside: Mapping[str, bytes] | None = None,
+        note: Callable[[str], None] | None = None,
     ) -> None:
-        """`soft` are a teacher's outputs on the rows of `train`, by name; `teacher` is needed to learn its inside. Files
-        `beside` are written with every checkpoint.
+        """`soft` are a teacher's outputs on the rows of `train`, by name; `teacher` is needed to learn its inside. Words
+        that are `unlabelled` are learned before the rows of `train`. Files `beside` are written with every checkpoint.
+        `note` is told what a search has found.
         """
         self.student, self.train, self.dev = student, train, dev
         self.settings, self.output, self.command, self.soft = settings, output, command, dict(soft or {})
-        self.beside = dict(beside or {})
+        self.beside, self.note = dict(beside or {}), note
         self.model = Encoder(student.config, student.head, student.tensors)
         self.lengths = lengths_of(train.inputs)
         self.steps_per_epoch = math.ceil(len(train) / settings.batch_size)
@@ -90,19 +99,52 @@ class TokenLearner:
         if settings.movement:
             self.movement = Movement(self.model.table, settings.movement, settings.epochs * self.steps_per_epoch)
             learning |= self.movement.scores
+        self._prepare_search(learning)
         self.trained = list(learning.values())
+        phases = (self.tuning_epochs, self.search_epochs, settings.epochs)
         self.optimizers = {
-            MAIN_STAGE: self._adam(learning, settings.learning_rate, settings.epochs, paces=_paces(learning, settings))
+            MAIN_STAGE: self._adam(
+                learning, settings.learning_rate, *phases, paces=_paces(learning, settings, self.search)
+            )
         }
         if teacher is not None and settings.transfer != NONE:
             transfer_epochs = settings.transfer_epochs
             self._prepare_transfer(teacher, transfer_epochs)
-        self.transfer_epochs, self.epochs = transfer_epochs, transfer_epochs + settings.epochs
+        self.transfer_epochs = transfer_epochs
+        self.distillation = self._prepare_distillation(unlabelled, learning)
+        self.epochs_before = transfer_epochs + (self.distillation.epochs if self.distillation else 0)
+        self.epochs = self.epochs_before + sum(phases)
         own = {variable.ref() for variable in self.weights}
         more = [variable for variable in self.trained if variable.ref() not in own]
         more += self.movement.held if self.movement else []
         self.state = [*more, *(variable for adam in self.optimizers.values() for variable in adam.variables)]
         self.predict = Predictor(self.model, self._table)
+
+    def _prepare_search(self, learning: dict[str, tf.Variable]) -> None:
+        """PoWER-BERT's first phases: with all tokens, and, unless the tokens to keep are given, the search for them."""
+        power, config = self.settings.power, self.student.config
+        self.search: RetentionSearch | None = None
+        self.tuning_epochs, self.search_epochs = power.fine_tune_epochs if power else 0, 0
+        if power and power.search_epochs and not config.retention:
+            self.search_epochs = power.search_epochs
+            start, steps = (epochs * self.steps_per_epoch for epochs in (self.tuning_epochs, self.search_epochs))
+            length = self.settings.max_seq_len
+            self.search = RetentionSearch(config.num_layers, length, power, start=start, steps=steps)
+            learning[PARAMETERS] = self.search.parameters
+
+    def _use_retention(self, stage: str) -> None:
+        """Sets what the model drops in `stage`: in the main one what was given or found, before it nothing."""
+        if self.settings.power is None:
+            return
+        config = self.student.config
+        lengths = config.retention
+        if stage in (TUNING_STAGE, SEARCH_STAGE):
+            lengths = ()
+        elif self.search is not None:
+            lengths = self.search.lengths()
+            if self.note and lengths != self.model.config.retention:
+                self.note(f"found: of {self.settings.max_seq_len} tokens the layers keep {' '.join(map(str, lengths))}")
+        self.model.config = EncoderConfig(**{**config.to_dict(), "retention": lengths})
 
     def _prepare_transfer(self, teacher: EncoderCheckpoint, epochs: int) -> None:
         settings, steps = self.settings, epochs * self.steps_per_epoch
@@ -120,9 +162,35 @@ class TokenLearner:
         self.transfer, self.optimizers[TRANSFER_STAGE] = transfer, adam
         self.trained += transfer.maps.values()
 
-    def _adam(self, weights: Mapping[str, tf.Variable], rate: float, epochs: int, **more: Any) -> AdamW:
+    def _prepare_distillation(
+        self, unlabelled: Taught | None, learning: Mapping[str, tf.Variable]
+    ) -> Distillation | None:
+        if unlabelled is None:
+            return None
         settings = self.settings
-        schedule = WarmupCosine(rate, settings.warmup, epochs * self.steps_per_epoch)
+        found = Distillation(
+            unlabelled,
+            batch_size=settings.batch_size,
+            epochs=settings.distill_epochs,
+            temperature=settings.temperature,
+            seed=settings.seed,
+        )
+        weights = {name: weight for name, weight in learning.items() if name in self.model.table}
+        rate = settings.distill_learning_rate or settings.learning_rate
+        self.optimizers[DISTILL_STAGE] = self._adam(weights, rate, found.epochs, steps_per_epoch=found.steps_per_epoch)
+        return found
+
+    def _adam(
+        self,
+        weights: Mapping[str, tf.Variable],
+        rate: float,
+        *epochs: int,
+        steps_per_epoch: int | None = None,
+        **more: Any,
+    ) -> AdamW:
+        """`epochs`: of each phase, in which the rate rises and falls anew."""
+        settings, steps = self.settings, steps_per_epoch or self.steps_per_epoch
+        schedule = InPhases(rate, settings.warmup, [count * steps for count in epochs])
         return AdamW(
             weights,
             schedule,
@@ -139,14 +207,28 @@ class TokenLearner:
     def stage(self, epoch: int) -> str:
         if epoch < self.transfer_epochs:
             return TRANSFER_STAGE
+        if epoch < self.epochs_before:
+            return DISTILL_STAGE
+        past = epoch - self.epochs_before
+        if past < self.tuning_epochs + self.search_epochs:
+            return TUNING_STAGE if past < self.tuning_epochs else SEARCH_STAGE
         # An epoch with more weights than the last ones would win, and be no result.
-        steps = (epoch + 1 - self.transfer_epochs) * self.steps_per_epoch
+        steps = (epoch + 1 - self.epochs_before) * self.steps_per_epoch
         return PRUNING_STAGE if self.movement and not self.movement.is_final(steps) else MAIN_STAGE
 
-    def optimizer(self, stage: str) -> AdamW:
-        return self.optimizers[TRANSFER_STAGE if stage == TRANSFER_STAGE else MAIN_STAGE]
+    def steps_of(self, epoch: int) -> int:
+        if self.distillation and self.stage(epoch) == DISTILL_STAGE:
+            return self.distillation.steps_per_epoch
+        return self.steps_per_epoch
 
-    def signature(self, stage: str) -> dict[str, tf.TensorSpec]:  # noqa: ARG002 - the protocol's
+    def optimizer(self, stage: str) -> Optimizer:
+        if stage == SEARCH_STAGE and self.search is not None:
+            return SearchOptimizer(self.optimizers[MAIN_STAGE], self.search)
+        return self.optimizers[stage if stage in (TRANSFER_STAGE, DISTILL_STAGE) else MAIN_STAGE]
+
+    def signature(self, stage: str) -> dict[str, tf.TensorSpec]:
+        if self.distillation and stage == DISTILL_STAGE:
+            return self.distillation.signature()
         arrays = self._arrays()
         return {
             name: tf.TensorSpec((None, None, *value.shape[2:])[: value.ndim] if places else (None, *value.shape[1:]),
@@ -155,11 +237,15 @@ class TokenLearner:
         }  # fmt: skip
 
     def batches(self, epoch: int, skip: int) -> Iterator[tuple[int, dict[str, tf.Tensor]]]:
+        if self.distillation and self.stage(epoch) == DISTILL_STAGE:
+            yield from self.distillation.batches(epoch, skip)
+            return
+        self._use_retention(self.stage(epoch))
         generator, arrays = np.random.default_rng((self.settings.seed, epoch)), self._arrays()
         for index, rows in enumerate(like_length(self.lengths, self.settings.batch_size, generator)):
             if index < skip:
                 continue
-            if self.movement and epoch >= self.transfer_epochs:
+            if self.movement and epoch >= self.epochs_before:
                 self.movement.before_step(self._main_steps())
             length = int(self.lengths[rows].max())
             batch = {
@@ -171,9 +257,20 @@ class TokenLearner:
     def loss(self, stage: str, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         if stage == TRANSFER_STAGE:
             return self._transfer_loss(batch)
+        if self.distillation and stage == DISTILL_STAGE:
+            loss, alike = self.distillation.loss(self.model, batch)
+            return loss, loss, alike
         settings, targets, soft = self.settings, _part(batch, _TARGET), _part(batch, _SOFT)
         whole = bool(settings.attention_weight)  # maps of all tokens, of the last layer too
-        found = activations(self.model, batch, training=True, whole=whole, table=self._table())
+        search = self.search if stage == SEARCH_STAGE else None
+        found = activations(
+            self.model,
+            batch,
+            training=True,
+            whole=whole,
+            table=self._table(),
+            soft_retention=search.factors() if search else None,
+        )
         outputs = found.outputs
         loss, hits = task_loss(settings.task, outputs, targets, settings.label_smoothing)
         if soft:
@@ -183,7 +280,7 @@ class TokenLearner:
             wanted = activations(self.teacher, batch, training=False, whole=whole or self.inner.reads_last)
             loss += self.inner.loss(found, wanted, batch[MASK])
         total = loss + self.movement.penalty() if self.movement and self.movement.penalized else loss
-        return loss, total, hits
+        return loss, total + search.penalty() if search else total, hits
 
     def evaluate(self) -> Measured:
         if self.movement:
@@ -198,7 +295,7 @@ class TokenLearner:
         return self.movement.bake(tensors) if self.movement else tensors
 
     def save(self, tensors: dict[str, np.ndarray], record: dict[str, Any]) -> None:
-        best = checkpoint.with_tensors(self.student, tensors)
+        best = checkpoint.with_tensors(dataclasses.replace(self.student, config=self.model.config), tensors)
         document = {
             "metric": self.score.metric,
             "dev_score": self.score.value,
@@ -207,10 +304,13 @@ class TokenLearner:
             "dev_more": dict(self.score.more),
             "best": record,
             **self.fingerprint(),
+            "config": self.model.config.to_dict(),
             "command": self.command,
         }
         if self.movement:
             document["movement_kept"] = self.movement.kept()
+        if self.model.config.retention:
+            document["retention"] = self._retention()
         if self.score.exact_match is not None:
             document["dev_exact_match"] = self.score.exact_match
 
@@ -226,7 +326,7 @@ class TokenLearner:
         document |= {"best_epoch": result["best_epoch"], "epochs_run": result["epochs"], "seconds": result["seconds"]}
         self.output.save_checkpoint(lambda _folder: self._write_document(document))
         kept = ("metric", "dev_score", "dev_rows", "dev_standard_error", "dev_more", "dev_exact_match", "movement_kept")
-        return {**{key: document[key] for key in kept if key in document}, **result}
+        return {**{key: document[key] for key in (*kept, "retention") if key in document}, **result}
 
     def fingerprint(self) -> dict[str, Any]:
         student = self.student
@@ -237,6 +337,14 @@ class TokenLearner:
             "labels": student.labels,
             **self.settings.to_dict(),
         }
+
+    def _retention(self) -> dict[str, Any]:
+        """What training.json says of the tokens that are kept."""
+        config, length = self.model.config, self.settings.max_seq_len
+        lengths = list(config.retention)
+        kept = sum(min(count, length) for count in lengths) / (length * len(lengths))
+        found = {"masses": self.search.masses()} if self.search else {}
+        return {"lengths": lengths, "by": config.retention_by, "share": kept, "searched": bool(self.search), **found}
 
     def _transfer_loss(self, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Without dropout, as in the paper's code."""
@@ -263,12 +371,14 @@ class TokenLearner:
         write_files(self.output.folder, {TRAINING_FILE: (json.dumps(document, indent=2) + "\n").encode()})
 
 
-def _paces(learning: Mapping[str, tf.Variable], settings: TokenSettings) -> Any:
-    """Factors of learning rates, where there are ghosts or scores."""
+def _paces(learning: Mapping[str, tf.Variable], settings: TokenSettings, search: RetentionSearch | None) -> Any:
+    """Factors of learning rates, where there are ghosts, scores or a search."""
     factors = {name: _GHOST_PACE for name in learning if ".ghost_" in name and name.endswith(".kernel")}
     if settings.movement:
         pace = settings.movement.score_rate / settings.learning_rate
         factors |= {name: pace for name in learning if name.endswith(SCORE)}
+    if search:
+        return lambda step: {PARAMETERS: search.pace(settings.learning_rate, step)}
     return (lambda step: {name: (factor, step) for name, factor in factors.items()}) if factors else None
 
 

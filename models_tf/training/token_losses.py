@@ -44,16 +44,16 @@ def teacher_loss(
     if task == QUESTION_ANSWERING:
         padding = (1.0 - tf.cast(mask, tf.float32)) * -1e9
         parts = [
-            tf.reduce_mean(_soft_cross_entropy(outputs[name] + padding, soft[name] + padding, temperature))
+            tf.reduce_mean(soft_cross_entropy(outputs[name] + padding, soft[name] + padding, temperature))
             for name in (START_LOGITS, END_LOGITS)
         ]
         return tf.add_n(parts) / 2.0
-    losses = _soft_cross_entropy(outputs[LOGITS], soft[LOGITS], temperature)
+    losses = soft_cross_entropy(outputs[LOGITS], soft[LOGITS], temperature)
     counted = tf.cast(targets[LOGITS] >= 0, tf.float32)
     return tf.reduce_sum(losses * counted) / tf.maximum(tf.reduce_sum(counted), 1.0)
 
 
-def _soft_cross_entropy(logits: tf.Tensor, teacher: tf.Tensor, temperature: float) -> tf.Tensor:
+def soft_cross_entropy(logits: tf.Tensor, teacher: tf.Tensor, temperature: float) -> tf.Tensor:
     probabilities = tf.nn.softmax(teacher / temperature)
     return tf.nn.softmax_cross_entropy_with_logits(probabilities, logits / temperature) * temperature**2
 

@@ -4,7 +4,6 @@ import argparse
 import dataclasses
 import shlex
 import sys
-from pathlib import Path
 from typing import Any, TextIO
 
 from models_tf import registry
@@ -15,13 +14,14 @@ from models_tf.huggingface import checkpoint
 from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.huggingface.folder import read_tokenizer_files
 from models_tf.score import metric_title, metric_unit
-from models_tf.tasks import QUESTION_ANSWERING, read_rows
-from models_tf.tasks.rows import Columns, TaskRows
-from models_tf.tokenization import VOCAB, Tokenizer
+from models_tf.tasks import QUESTION_ANSWERING
+from models_tf.tokenization import SPIECE, TOKENIZER, VOCAB, Tokenizer
+from models_tf.training import token_data
 from models_tf.training.movement_settings import SOFT, MovementSettings
 from models_tf.training.output import TrainingOutput
-from models_tf.training.overrides import parse_value, split_override
-from models_tf.training.task_labels import choose_labels
+from models_tf.training.overrides import parse_value, split_override, with_overrides
+from models_tf.training.power_flags import power_settings, with_phases
+from models_tf.training.task_labels import check_dev_tags, choose_labels
 from models_tf.training.token_settings import FINE_TUNING, HEAD_OF_TASK, SCRATCH, TokenSettings
 from models_tf.training.transfer_settings import TransferSettings
 
@@ -33,6 +33,8 @@ _SET_ELSEWHERE = {
     "id2label": "they are counted in --train",
     "label2id": "they are counted in --train",
 }
+# What a file of another name is, by its suffix.
+_VOCABULARIES = {".model": SPIECE, ".json": TOKENIZER}
 _DROPOUTS = {"hidden_dropout_prob": "hidden_dropout", "attention_probs_dropout_prob": "attention_dropout"}
 
 
@@ -46,6 +48,9 @@ def summary(result: dict[str, Any]) -> str:
     exact = f", exact match {result['dev_exact_match']:.2f} %" if "dev_exact_match" in result else ""
     if "movement_kept" in result:
         exact += f", {100 * result['movement_kept']['share']:.2f} % of the kernels' weights kept"
+    if "retention" in result:
+        kept = result["retention"]
+        exact += f"; tokens kept: {' '.join(map(str, kept['lengths']))} ({100 * kept['share']:.1f} %)"
     score = f"{metric_title(result['metric'])} {result['dev_score']:.2f}{metric_unit(result['metric'])}"
     return (
         f"dev {score} (n = {result['dev_rows']}, standard error {result['dev_standard_error']:.2f}){exact}; "
@@ -62,21 +67,23 @@ def train(args: argparse.Namespace, output: TrainingOutput, stderr: TextIO) -> d
     output.check()
     folder = settings.teacher[0] if settings.teacher else None
     teacher = token_teacher.load_teacher(folder, settings) if folder else None
-    start = checkpoint.load(settings.checkpoint, model=args.model) if settings.checkpoint else None
+    start = checkpoint.load(settings.checkpoint, model=args.model, any_head=True) if settings.checkpoint else None
     tokenizer_files, source = _tokenizer_files(settings, start, teacher)
+    pruned = before_training.prune_vocabulary(args, tokenizer_files, source, head=HEAD_OF_TASK[settings.task])
+    tokenizer_files = pruned.files if pruned else tokenizer_files
     tokenizer = Tokenizer.from_files(tokenizer_files, source)
     labels = choose_labels(settings, start, teacher)
+    check_dev_tags(settings, labels)
     order: list[int] = []
     other = None
     if teacher and folder:
+        teacher = token_teacher.with_students_vocabulary(teacher, tokenizer, settings)
         other = token_teacher.other_tokenizer(teacher, tokenizer, settings, folder)
         order = token_teacher.label_order(teacher, labels, folder)
-    student = _student(args, settings, tokenizer, tokenizer_files, labels)
-    train_rows, dev_rows = (_rows(path, settings, tokenizer, labels) for path in (settings.train, settings.dev))
-    if train_rows.targets is None or not dev_rows.labelled:
-        without = train_rows if train_rows.targets is None else dev_rows
-        raise InputError(f"--train and --dev must have answers to learn from. Received: {without.source} without.")
-    student, removed = before_training.compress_student(args, student, train_rows)
+    student = _student(args, settings, tokenizer, tokenizer_files, labels, pruned=pruned)
+    rows = token_data.read_all(settings, tokenizer, labels)
+    student, removed = before_training.compress_student(args, student, rows.train, pruned)
+    settings = with_phases(args, settings, student)
 
     import tf_keras as keras
 
@@ -87,15 +94,17 @@ def train(args: argparse.Namespace, output: TrainingOutput, stderr: TextIO) -> d
 
     keras.utils.set_random_seed(settings.seed)
     progress = Progress(stderr, quiet=args.json, every_seconds=60.0)
-    for note in dict.fromkeys((*_head_notes(student, settings), *train_rows.notes, *dev_rows.notes)):
+    for note in dict.fromkeys((*_head_notes(student, settings), *rows.notes)):
         progress.note(note)
-    soft = None
+    soft, taught = None, None
     if teacher:
         if settings.init_from_teacher:
-            tensors = start_from_teacher(student.tensors, student.config, teacher, train_rows.inputs)
+            tensors = start_from_teacher(student.tensors, student.config, teacher, rows.train.inputs)
             student = dataclasses.replace(student, tensors=tensors)
-        read = _rows_of_teacher(teacher, settings, other, labels) if other else train_rows
-        soft = token_teacher.teach(teacher, read, order, output=output, progress=progress, resume=args.resume)
+        teaching: dict[str, Any] = {"output": output, "progress": progress, "resume": args.resume}
+        soft, taught = token_data.ask_teacher(
+            teacher, rows, settings, other=other, order=order, labels=labels, **teaching
+        )
     if settings.from_scratch:
         # Beside the last token a trigram sees padding or nothing: with a row of zeros, which stays as it is, they are
         # the same, and a model trained on short batches answers alike in a graph of fixed length.
@@ -105,17 +114,19 @@ def train(args: argparse.Namespace, output: TrainingOutput, stderr: TextIO) -> d
     command = shlex.join(["export-mobile", *sys.argv[1:]])
     learner = TokenLearner(
         student,
-        train_rows,
-        dev_rows,
+        rows.train,
+        rows.dev,
         settings=settings,
         output=output,
         command=command,
         soft=soft,
         teacher=teacher,
+        unlabelled=taught,
         beside=before_training.record_file(removed, command, output.folder if args.resume else None),
+        note=progress.note,
     )
     trainer = Trainer(learner, settings=settings, output=output, progress=progress)
-    if soft and not args.resume:
+    if (soft or taught) and not args.resume:
         trainer.save_state()  # the teacher's work can be resumed from the start
     return trainer.run(resume=args.resume)
 
@@ -129,6 +140,9 @@ def _head_notes(student: EncoderCheckpoint, settings: TokenSettings) -> tuple[st
 def _settings(args: argparse.Namespace) -> TokenSettings:
     before_training.check_flags(args)
     values = {name: getattr(args, name, None) for name in _FIELDS}
+    task = args.task or _usual_task(args.model)
+    registry.get(args.model).family().check_head(HEAD_OF_TASK[task])
+    values["task"] = task
     given = {name: value for name, value in values.items() if value is not None}
     defaults = FINE_TUNING if args.checkpoint else SCRATCH
     if args.task == QUESTION_ANSWERING:
@@ -136,13 +150,19 @@ def _settings(args: argparse.Namespace) -> TokenSettings:
     if args.checkpoint and args.preset:
         raise InputError("--preset is for a new model. Received: --preset with --checkpoint.")
     try:
-        given |= {"teacher": tuple(args.teacher), "movement": _movement_settings(args)}
-        transfer = _nested("--transfer-set", TransferSettings().to_dict(), args.transfer_overrides)
+        given |= {"teacher": tuple(args.teacher), "movement": _movement_settings(args), "power": power_settings(args)}
+        transfer = with_overrides("--transfer-set", TransferSettings().to_dict(), args.transfer_overrides)
         return TokenSettings(**{**defaults, **given, "transfer_settings": TransferSettings(**transfer)})
     except InputError:
         raise
     except ValueError as error:
         raise InputError(str(error)) from error
+
+
+def _usual_task(model: str) -> str:
+    """Of a family that is for one task, that one."""
+    usual = registry.get(model).family().heads[0]
+    return next(task for task, head in HEAD_OF_TASK.items() if head == usual)
 
 
 def _movement_settings(args: argparse.Namespace) -> MovementSettings | None:
@@ -156,21 +176,9 @@ def _movement_settings(args: argparse.Namespace) -> MovementSettings | None:
             f"Received: --movement-keep {args.movement_keep}."
         )
     keep = {} if args.movement_keep is None else {"keep": args.movement_keep}
-    return MovementSettings(kind=args.movement, **keep, **_nested("--movement-set", own, args.movement_overrides))
-
-
-def _nested(flag: str, values: dict[str, Any], overrides: list[str] | None) -> dict[str, Any]:
-    """`values` with those that a flag of the form KEY=VALUE gives."""
-    for override in overrides or []:
-        key, text = split_override(override)
-        if text is None or key not in values:
-            raise InputError(
-                f"{flag} must be KEY=VALUE with {', '.join(values)}. Received: {override}."
-                + registry.nearest(key, tuple(values))
-            )
-        kind = type(values[key])
-        values = {**values, key: kind(parse_value(text, values[key], override, flag=flag))}
-    return values
+    return MovementSettings(
+        kind=args.movement, **keep, **with_overrides("--movement-set", own, args.movement_overrides)
+    )
 
 
 def _tokenizer_files(
@@ -183,27 +191,12 @@ def _tokenizer_files(
             return read_tokenizer_files(path), str(path)
         if not path.is_file():
             raise InputError(f"--vocab must be {VOCAB} or a folder with it. Received: {path} (no such file).")
-        return {VOCAB: path.read_bytes()}, str(path)
+        return {_VOCABULARIES.get(path.suffix, VOCAB): path.read_bytes()}, str(path)
     if start is not None:
         return start.tokenizer_files, str(settings.checkpoint)
     if teacher is not None and teacher.tokenizer_files:
         return teacher.tokenizer_files, str(settings.teacher[0])
     raise InputError(f"A new model needs --vocab, {VOCAB} or a folder with it. Received: neither it nor a checkpoint.")
-
-
-def _rows(path: Path, settings: TokenSettings, tokenizer: Tokenizer, labels: list[str]) -> TaskRows:
-    columns = Columns(text=settings.text_column, pair=settings.text_pair_column, label=settings.label_column)
-    return read_rows(
-        settings.task, path, tokenizer=tokenizer, labels=labels, max_len=settings.max_seq_len, columns=columns
-    )
-
-
-def _rows_of_teacher(
-    teacher: EncoderCheckpoint, settings: TokenSettings, tokenizer: Tokenizer, labels: list[str]
-) -> TaskRows:
-    """The training file's rows as a teacher with another vocabulary reads them."""
-    length = min(settings.max_seq_len, teacher.config.max_positions)
-    return _rows(settings.train, dataclasses.replace(settings, max_seq_len=length), tokenizer, labels)
 
 
 def _student(
@@ -212,12 +205,15 @@ def _student(
     tokenizer: Tokenizer,
     tokenizer_files: dict[str, bytes],
     labels: list[str],
+    *,
+    pruned: before_training.PrunedVocabulary | None,
 ) -> EncoderCheckpoint:
     head = HEAD_OF_TASK[settings.task]
     if settings.checkpoint is not None:
         student = checkpoint.load(
             settings.checkpoint, model=args.model, head=head, new_head_labels=labels, seed=settings.seed
         )
+        student = pruned.applied_to(student) if pruned else student
         tokenizer.check_embedding(student.config.vocab_size)
         student = dataclasses.replace(
             student, tokenizer_files=tokenizer_files, config=_with_dropouts(student.config, args.overrides)

@@ -5,8 +5,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from models_tf.encoder import heads
-from models_tf.tasks import CLASSIFICATION, QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION, check_task
+from models_tf.tasks import (
+    CLASSIFICATION,
+    QUESTION_ANSWERING,
+    REGRESSION,
+    SENTENCE_ORDER,
+    TOKEN_CLASSIFICATION,
+    check_task,
+)
 from models_tf.training.movement_settings import MovementSettings
+from models_tf.training.power_settings import PowerSettings
 from models_tf.training.settings import LoopSettings
 from models_tf.training.transfer_settings import NONE, TRANSFERS, TransferSettings
 
@@ -15,6 +23,7 @@ HEAD_OF_TASK = {
     REGRESSION: heads.CLASSIFICATION,
     TOKEN_CLASSIFICATION: heads.TOKENS,
     QUESTION_ANSWERING: heads.QUESTIONS,
+    SENTENCE_ORDER: heads.CLASSIFICATION,
 }
 # Where a training begins from random weights, and where it begins from trained ones.
 SCRATCH: dict[str, Any] = {"learning_rate": 5e-4, "epochs": 10, "average": 0.999, "warmup": 0.05, "patience": 10}
@@ -28,10 +37,11 @@ class TokenSettings(LoopSettings):
         "weight_decay": (0.0, 1.0),
         "max_seq_len": (4, 65_536),
         "transfer_epochs": (1, 100_000),
+        "distill_epochs": (1, 100_000),
         "hidden_weight": (0.0, 1e6),
         "attention_weight": (0.0, 1e6),
     }
-    PATHS: ClassVar[tuple[str, ...]] = (*LoopSettings.PATHS, "vocab")
+    PATHS: ClassVar[tuple[str, ...]] = (*LoopSettings.PATHS, "vocab", "unlabelled")
 
     task: str = CLASSIFICATION
     text_pair_column: str | None = None
@@ -46,6 +56,11 @@ class TokenSettings(LoopSettings):
     attention_weight: float = 0.0  # of its attention maps
     freeze_embedding: bool = False
     movement: MovementSettings | None = None
+    power: PowerSettings | None = None  # of PoWER-BERT
+    unlabelled: Path | None = None  # texts to learn the teacher's tags of, before the labels
+    distill_epochs: int = 3  # on them
+    distill_learning_rate: float | None = None  # None: as `learning_rate`
+    loose_tags: bool = False  # an I- that begins an entity beside others that begin with B- is no error
     transfer: str = NONE
     transfer_epochs: int = 1
     transfer_settings: TransferSettings = field(default_factory=TransferSettings)
@@ -63,10 +78,25 @@ class TokenSettings(LoopSettings):
                 raise ValueError(f"{flag} needs --teacher. Received: {flag} {getattr(self, name)} alone.")
         if self.movement and not self.checkpoint:
             raise ValueError("--movement needs --checkpoint, a trained model to prune. Received: --movement alone.")
+        self._check_unlabelled()
         if self.transfer not in TRANSFERS:
             raise ValueError(f"`transfer` must be one of {', '.join(TRANSFERS)}. Received: {self.transfer}.")
         if self.transfer != NONE and not self.teacher:
             raise ValueError(f"--transfer needs --teacher. Received: --transfer {self.transfer} alone.")
+
+    def _check_unlabelled(self) -> None:
+        rate = self.distill_learning_rate
+        if rate is not None and not 1e-9 <= rate <= 10.0:
+            raise ValueError(f"`distill_learning_rate` must be 1e-09 to 10.0. Received: {rate}.")
+        if self.unlabelled is None:
+            return
+        if not self.teacher:
+            raise ValueError("--unlabelled needs --teacher, whose tags are learned. Received: --unlabelled alone.")
+        if self.task != TOKEN_CLASSIFICATION:
+            raise ValueError(f"--unlabelled is for --task {TOKEN_CLASSIFICATION}. Received: --task {self.task}.")
+        if self.movement or self.power:
+            other = "--movement" if self.movement else "--model powerbert"
+            raise ValueError(f"--unlabelled is not for models that are pruned in training. Received: it with {other}.")
 
     @property
     def reads_inside(self) -> bool:

@@ -12,7 +12,7 @@ from models_tf.errors import InputError
 from models_tf.huggingface import checkpoint
 from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.spec import LOGITS
-from models_tf.tasks import CLASSIFICATION, REGRESSION
+from models_tf.tasks import CLASSIFICATION, REGRESSION, SENTENCE_ORDER, TOKEN_CLASSIFICATION
 from models_tf.tasks.rows import TaskRows, shorten
 from models_tf.tokenization import VOCAB, Tokenizer
 from models_tf.training.output import TrainingOutput
@@ -27,7 +27,7 @@ CACHE_FILE = "teacher_{name}.npy"
 def load_teacher(folder: Path, settings: TokenSettings) -> EncoderCheckpoint:
     """To learn its inside a model without a head will do: there are no soft labels then."""
     teacher, task = checkpoint.load(folder), settings.task
-    if teacher.head.kind == BASE and (settings.transfer != NONE or settings.reads_inside):
+    if teacher.head.kind == BASE and not settings.unlabelled and (settings.transfer != NONE or settings.reads_inside):
         return teacher
     if teacher.head.kind != HEAD_OF_TASK[task] or (task == REGRESSION) != (teacher.head.num_labels == 1):
         raise InputError(
@@ -42,11 +42,11 @@ def other_tokenizer(
 ) -> Tokenizer | None:
     """The teacher's, where it does not read the student's ids; None where both have one vocabulary.
 
-    Logits of whole texts can be learned all the same. What has a place for each token cannot.
+    Logits of whole texts and of words can be learned all the same. What has a place for each token cannot.
     """
     same_size = teacher.config.vocab_size == tokenizer.vocab_size
     own = Tokenizer.from_files(teacher.tokenizer_files, str(folder)) if teacher.tokenizer_files else None
-    if same_size and (own is None or own.files()[VOCAB] == tokenizer.files()[VOCAB]):
+    if same_size and (own is None or own.same_vocabulary(tokenizer)):
         _check_positions(teacher, settings, folder)
         return None
     needs = _needs_one_vocabulary(settings)
@@ -61,9 +61,22 @@ def other_tokenizer(
     return own
 
 
+def with_students_vocabulary(
+    teacher: EncoderCheckpoint, tokenizer: Tokenizer, settings: TokenSettings
+) -> EncoderCheckpoint:
+    """Where tokens are compared one by one, a teacher that knows all of the student's tokens and more (the student's
+    vocabulary was pruned) reads the student's; else the teacher as it is.
+    """
+    if not _needs_one_vocabulary(settings) or teacher.config.vocab_size <= tokenizer.vocab_size:
+        return teacher
+    from models_tf.compress.vocabulary import in_vocabulary_of
+
+    return in_vocabulary_of(teacher, tokenizer) or teacher
+
+
 def _needs_one_vocabulary(settings: TokenSettings) -> str:
     """What is asked for that compares teacher and student token by token."""
-    if settings.task not in (CLASSIFICATION, REGRESSION):
+    if settings.task not in (CLASSIFICATION, REGRESSION, SENTENCE_ORDER, TOKEN_CLASSIFICATION):
         return f"--task {settings.task}"
     flags = {
         "--hidden-weight": settings.hidden_weight,

@@ -92,7 +92,7 @@ class Trainer:
         rows = 0
         saved = time.monotonic()
         step = self._step(self.learner.stage(epoch))
-        steps, epochs = self.learner.steps_per_epoch, self.learner.epochs
+        steps, epochs = self.learner.steps_of(epoch), self.learner.epochs
         for count, batch in self.learner.batches(epoch, self.position.batch):
             loss, correct = step(batch)
             total, hits, rows = total + float(loss) * count, hits + float(correct), rows + count

@@ -4,7 +4,8 @@ The parts of a split share one scale, that of the widest: a part with a quarter 
 steps. The float arithmetic is the same, row by row of the weights.
 Requires: a float graph and its calibrated ranges. Ensures: each FULLY_CONNECTED without activation whose only reader is a
 SPLIT or SPLIT_V along the last axis, with parts whose ranges differ by more than `RATIO`, is gone; the tensors of the
-parts keep their names, so that their ranges hold.
+parts keep their names, so that their ranges hold. Layers that read the same weights are split together, as soon as one of
+them asks for it, and read the same parts.
 """
 
 import copy
@@ -17,6 +18,8 @@ from quantize.flatbuffer import Model, buffer_bytes, is_constant, op_name, schem
 
 # Widest to narrowest part. Below it one fused layer costs less than half a bit and saves two reads of the input.
 RATIO = 1.25
+# Constants that were cut: (that which was cut, first row, row behind the last) -> the part.
+Cuts = dict[tuple[int, int, int], int]
 
 
 def split_dense(model: Model, ranges: CalibrationRanges) -> int:
@@ -26,25 +29,36 @@ def split_dense(model: Model, ranges: CalibrationRanges) -> int:
     for operator in graph.operators:
         for index in operator.inputs:
             readers.setdefault(int(index), []).append(operator)
+    uses: dict[int, list[Any]] = {}
+    for operator in graph.operators:
+        if op_name(model, operator) == "FULLY_CONNECTED":
+            uses.setdefault(int(operator.inputs[1]), []).append(operator)
     gone: set[int] = set()
     parts: dict[int, list[Any]] = {}
-    for dense in graph.operators:
-        if op_name(model, dense) != "FULLY_CONNECTED" or dense.builtinOptions.fusedActivationFunction:
+    cuts: Cuts = {}
+    for layers in uses.values():
+        splits = [_split(model, graph, dense, readers) for dense in layers]
+        found = [split for split in splits if split is not None]
+        if len(found) < len(layers) or not any(_differ(graph, split, ranges) for split in found):
             continue
-        result = int(dense.outputs[0])
-        split = readers.get(result, [None])[0]
-        if len(readers.get(result, [])) != 1 or result in {int(i) for i in graph.outputs}:
-            continue
-        if _axis(model, graph, split) != len(graph.tensors[result].shape) - 1 or not _differ(graph, split, ranges):
-            continue
-        if not all(is_constant(model, graph.tensors[int(i)]) for i in dense.inputs[1:] if i >= 0):
-            continue
-        parts[id(split)] = _parts(model, graph, dense, split)
-        gone |= {id(dense), id(split)}
+        for dense, split in zip(layers, found, strict=True):
+            parts[id(split)] = _parts(model, graph, dense, split, cuts)
+            gone |= {id(dense), id(split)}
     graph.operators = [
         made for operator in graph.operators for made in parts.get(id(operator), [operator]) if id(made) not in gone
     ]
     return len(parts)
+
+
+def _split(model: Model, graph: Any, dense: Any, readers: dict[int, list[Any]]) -> Any:
+    """The operator that splits what a dense layer makes, if nobody else reads it; None where the layer cannot be split."""
+    result = int(dense.outputs[0])
+    found = readers.get(result, [])
+    if dense.builtinOptions.fusedActivationFunction or len(found) != 1 or result in {int(i) for i in graph.outputs}:
+        return None
+    if not all(is_constant(model, graph.tensors[int(i)]) for i in dense.inputs[1:] if i >= 0):
+        return None
+    return found[0] if _axis(model, graph, found[0]) == len(graph.tensors[result].shape) - 1 else None
 
 
 def _axis(model: Model, graph: Any, split: Any) -> int | None:
@@ -67,16 +81,18 @@ def _differ(graph: Any, split: Any, ranges: CalibrationRanges) -> bool:
     return max(widths) > RATIO * min(widths)
 
 
-def _parts(model: Model, graph: Any, dense: Any, split: Any) -> list[Any]:
+def _parts(model: Model, graph: Any, dense: Any, split: Any, cuts: Cuts) -> list[Any]:
     """One dense layer for each output of the split, on consecutive rows of the weights."""
     made, start = [], 0
     weights = graph.tensors[int(dense.inputs[1])]
     for index in split.outputs:
         end = start + int(graph.tensors[int(index)].shape[-1])
         part = copy.copy(dense)
-        part.inputs = [int(dense.inputs[0])] + [
-            _rows(model, graph, int(i), start, end) if i >= 0 else -1 for i in dense.inputs[1:]
-        ]
+        part.inputs = [int(dense.inputs[0])]
+        for source in (int(i) for i in dense.inputs[1:]):
+            if source >= 0 and (source, start, end) not in cuts:
+                cuts[source, start, end] = _rows(model, graph, source, start, end)
+            part.inputs.append(cuts[source, start, end] if source >= 0 else -1)
         part.outputs = [int(index)]
         made.append(part)
         start = end

@@ -1,7 +1,8 @@
 """Pass: the counterpart of `split_dense` for ONNX: a Gemm whose result is split becomes one Gemm for each part.
 
 Requires: a float graph and its calibrated ranges. Ensures: each Gemm with constant weights whose only reader is a Split
-along the last axis, with parts whose ranges differ by more than `RATIO`, is gone; the parts keep their names.
+along the last axis, with parts whose ranges differ by more than `RATIO`, is gone; the parts keep their names. Layers that
+read the same weights are split together, as soon as one of them asks for it, and read the same parts.
 """
 
 import numpy as np
@@ -16,52 +17,71 @@ def split_dense_onnx(model: onnx.ModelProto, ranges: CalibrationRanges) -> int:
     graph = model.graph
     constants = {item.name: item for item in graph.initializer}
     readers: dict[str, list[onnx.NodeProto]] = {}
+    uses: dict[str, list[onnx.NodeProto]] = {}
     for node in graph.node:
         for name in node.input:
             readers.setdefault(name, []).append(node)
+        if node.op_type == "Gemm":
+            uses.setdefault(node.input[1], []).append(node)
+    chosen: dict[str, onnx.NodeProto] = {}
+    for layers in uses.values():
+        splits = {node.output[0]: _split(node, readers, constants) for node in layers}
+        found = {name: split for name, split in splits.items() if split is not None}
+        if len(found) == len(layers) and any(_differ(split, ranges) for split in found.values()):
+            chosen |= found
     nodes: list[onnx.NodeProto] = []
-    done: set[str] = set()
+    cuts: dict[tuple[str, int, tuple[int, ...]], list[str]] = {}
     for node in graph.node:
-        split = readers.get(node.output[0], [node])[0]
-        if node.op_type == "Split" and node.input[0] in done:
-            continue
-        if (
-            node.op_type != "Gemm"
-            or split.op_type != "Split"
-            or len(readers[node.output[0]]) != 1
-            or any(name not in constants for name in node.input[1:])
-            or _attribute(split, "axis", 0) not in (-1, 1)
-            or not _differ(split, ranges)
-        ):
+        if node.output[0] in chosen:
+            nodes += _parts(graph, node, chosen[node.output[0]], constants, cuts)
+        elif node.op_type != "Split" or node.input[0] not in chosen:
             nodes.append(node)
-            continue
-        nodes += _parts(graph, node, split, constants)
-        done.add(node.output[0])
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
     graph.node.extend(copies)
-    return len(done)
+    return len(chosen)
+
+
+def _split(
+    dense: onnx.NodeProto, readers: dict[str, list[onnx.NodeProto]], constants: dict[str, onnx.TensorProto]
+) -> onnx.NodeProto | None:
+    """The operator that splits what a Gemm makes, if nobody else reads it; None where the layer cannot be split."""
+    found = readers.get(dense.output[0], [])
+    if len(found) != 1 or any(name not in constants for name in dense.input[1:]):
+        return None
+    split = found[0]
+    return split if split.op_type == "Split" and _attribute(split, "axis", 0) in (-1, 1) else None
 
 
 def _parts(
-    graph: onnx.GraphProto, dense: onnx.NodeProto, split: onnx.NodeProto, constants: dict[str, onnx.TensorProto]
+    graph: onnx.GraphProto,
+    dense: onnx.NodeProto,
+    split: onnx.NodeProto,
+    constants: dict[str, onnx.TensorProto],
+    cuts: dict[tuple[str, int, tuple[int, ...]], list[str]],
 ) -> list[onnx.NodeProto]:
-    weights, *biases = (onnx.numpy_helper.to_array(constants[name]) for name in dense.input[1:])
+    """`cuts`: names of the parts of constants that were cut before, by that which was cut, the axis and the sizes."""
     axis = 0 if _attribute(dense, "transB", 0) else 1
+    width = constants[dense.input[1]].dims[axis]
     if len(split.input) > 1:
         sizes = onnx.numpy_helper.to_array(constants[split.input[1]]).tolist()
     else:
-        sizes = [weights.shape[axis] // len(split.output)] * len(split.output)
-    cuts = np.cumsum(sizes)[:-1]
+        sizes = [width // len(split.output)] * len(split.output)
+    inputs = [[dense.input[0]] * len(sizes)]
+    for name, place in zip(dense.input[1:], (axis, 0), strict=False):
+        key = (name, place, tuple(sizes))
+        if key not in cuts:
+            values = np.split(onnx.numpy_helper.to_array(constants[name]), np.cumsum(sizes)[:-1], place)
+            cuts[key] = [f"{name}:{place}:{len(cuts)}:{number}" for number in range(len(values))]
+            graph.initializer.extend(
+                onnx.numpy_helper.from_array(np.ascontiguousarray(part), part_name)
+                for part, part_name in zip(values, cuts[key], strict=True)
+            )
+        inputs.append(cuts[key])
     made = []
-    for number, name in enumerate(split.output):
-        inputs = [dense.input[0]]
-        for place, values in ((axis, weights), *((0, bias) for bias in biases)):
-            inputs.append(f"{name}:{len(inputs)}")
-            part = np.ascontiguousarray(np.split(values, cuts, place)[number])
-            graph.initializer.append(onnx.numpy_helper.from_array(part, inputs[-1]))
+    for output, names in zip(split.output, zip(*inputs, strict=True), strict=True):
         part_node = onnx.NodeProto.FromString(dense.SerializeToString())
-        part_node.input[:], part_node.output[:] = inputs, [name]
+        part_node.input[:], part_node.output[:] = names, [output]
         made.append(part_node)
     return made
 

@@ -74,7 +74,7 @@ def flags(folder: Path) -> tuple[object, ...]:
     [
         ("roberta", "RobertaForSequenceClassification"),
         ("distilbert", "DistilBertForSequenceClassification"),
-        ("albert", "AlbertForSequenceClassification"),
+        ("deberta", "DebertaForSequenceClassification"),
         ("electra", "ElectraForSequenceClassification"),
     ],
 )

@@ -206,7 +206,7 @@ CASES: list[tuple[list[str], str]] = [
     (["--drop-layers", "1", "--data", "absent.tsv"], "--data must be a file. Received:"),
     (["--prune-heads", "0", "--data", "rows.tsv"], "Nothing to do: give --drop-layers"),
     ([], "Nothing to do: give --drop-layers"),
-    (["--drop-layers", "1", "--model", "prado"], "--model must be bert or ghostbert"),
+    (["--drop-layers", "1", "--model", "prado"], "--model must be one of bert, ghostbert"),
     (["--drop-layers", "1", "--model", "brt"], "Unknown model"),
     (["--drop-layers", "1", "--prune-head", "0.5"], "Did you mean --prune-heads?"),
 ]

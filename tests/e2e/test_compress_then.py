@@ -100,7 +100,10 @@ def test_an_export_can_compress_first_and_says_what_it_removed(command, folder):
         (["--drop-layers", "top:1", "--importance-data", "rows.tsv"], "--importance-data is for --prune-heads"),
         (["--prune-ffn", "0.5", "--importance-data", "absent.tsv"], "--importance-data must be a file"),
         (["--remove-heads", "0:7"], "heads from 0 to 3 of layer 0. Received: 7."),
-        (["--model", "mobilebert", "--prune-heads", "0.5"], "Only BERT can be compressed (bert or ghostbert)."),
+        (
+            ["--model", "mobilebert", "--prune-heads", "0.5"],
+            "Only BERT can be compressed (bert, ghostbert, powerbert, albert, tagger).",
+        ),
     ],
 )
 def test_an_export_refuses_what_compress_refuses(command, folder, flags, words):

@@ -5,9 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tiny_checkpoints import write_checkpoint
+from exporters import ExportRequest, export
+from models_tf.encoder.model import Encoder
+from models_tf.huggingface import checkpoint
+from models_tf.tokenization import Tokenizer
+from tiny_checkpoints import LENGTH, write_checkpoint
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
@@ -74,3 +79,28 @@ def test_a_token_models_file_answers_what_its_export_recorded(tmp_path: Path) ->
     logits = [float(number) for number in numbers.strip(" []\n").split()]
     assert logits == pytest.approx(example["outputs"]["model_float32.tflite"]["logits"], abs=1e-4)
     assert label in (tmp_path / "out" / "labels.txt").read_text(encoding="utf-8").splitlines()
+
+
+def test_the_tags_of_the_example_are_those_of_the_model(tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "tiny", "tagger", "token-classification")
+    words = [[str(number), str(number + 7), "3"] for number in range(12)]
+    text = "\n\n".join("\n".join(f"{word}\tO" for word in sentence) for sentence in words)
+    (tmp_path / "tags.conll").write_text(text + "\n", encoding="utf-8")
+    request = ExportRequest(
+        checkpoint=folder, calibration_data=tmp_path / "tags.conll", target=("tflite",), output=tmp_path / "out"
+    )
+    export(request).raise_for_failures()
+    origin = checkpoint.load(folder)
+    sentence = ["5", "12", "unknown", *map(str, range(20))]  # longer than the model's 16 tokens
+    encoded = Tokenizer.from_folder(folder).encode_words([sentence], max_len=LENGTH)
+    encoder = Encoder(origin.config, origin.head, origin.tensors)
+    logits = encoder(*(encoded.inputs[name] for name in ("ids", "mask", "segments")))["logits"].numpy()[0]
+    shown = [line.split("\t") for line in run("tag_words.py", tmp_path / "out", " ".join(sentence)).splitlines()]
+    assert [word for word, _ in shown] == sentence
+    places = encoded.first[0]
+    assert [tag for (_, tag), place in zip(shown, places, strict=True) if place < 0] == ["-"] * (len(sentence) - 14)
+    best = np.sort(logits, axis=-1)
+    # Far above what int8 moves a logit of this model.
+    sure = [(tag, p) for (_, tag), p in zip(shown, places, strict=True) if p >= 0 and best[p, -1] - best[p, -2] > 0.5]
+    assert len(sure) > 5
+    assert [tag for tag, _ in sure] == [origin.labels[logits[place].argmax()] for _, place in sure]

@@ -97,7 +97,8 @@ def pytorch_model(name: str, document: dict[str, Any], head: Head) -> Any:
     rng = np.random.default_rng(0)
     with torch.no_grad():
         for key, parameter in model.named_parameters():
-            kinds = {"LayerNorm.weight": ".gamma", "embeddings.weight": ".table", ".weight": ".kernel"}
+            kinds = {"LayerNorm.weight": ".gamma", "layer_norm.weight": ".gamma", "embeddings.weight": ".table"}
+            kinds[".weight"] = ".kernel"
             kind = next((ours for ending, ours in kinds.items() if key.endswith(ending)), ".bias")
             shape = tuple(reversed(parameter.shape)) if kind == ".kernel" else tuple(parameter.shape)
             drawn = values(rng, kind, shape).astype(np.float32)

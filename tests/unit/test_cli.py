@@ -122,7 +122,16 @@ def test_usage_errors_are_one_line_and_exit_code_2(arguments, words, capsys):
 def test_models_lists_the_registry_with_one_line_each(capsys):
     assert cli.main(["models"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["prado", "sgnn", "mobilebert", "bert", "ghostbert"]
+    assert [line.split()[0] for line in lines] == [
+        "prado",
+        "sgnn",
+        "mobilebert",
+        "bert",
+        "ghostbert",
+        "powerbert",
+        "albert",
+        "tagger",
+    ]
     assert "bundled: snips, clinc150" in lines[0]
 
 

@@ -40,3 +40,22 @@ def test_a_constant_bias_and_a_gemm_with_factors_stay() -> None:
         before = model.SerializeToString()
         assert computed_bias_onnx(model) == 0
         assert model.SerializeToString() == before
+
+
+def test_a_factor_of_what_is_added_becomes_a_mul() -> None:
+    model = make("computed", beta=0.25)
+    expected = run(model)
+    assert computed_bias_onnx(model) == 1
+    assert [node.op_type for node in model.graph.node] == ["Relu", "MatMul", "Mul", "Add"]
+    np.testing.assert_allclose(run(model), expected, atol=1e-6)
+
+
+def test_a_product_that_is_there_already_is_not_computed_twice() -> None:
+    """x @ w + 0.25 * relu(x @ w), as tf2onnx writes a GELU by tanh behind a layer without a bias."""
+    model = make("computed", beta=0.25)
+    model.graph.node[0].input[0] = "product"
+    model.graph.node.insert(0, helper.make_node("MatMul", ["x", "w"], ["product"]))
+    expected = run(model)
+    assert computed_bias_onnx(model) == 1
+    assert [node.op_type for node in model.graph.node] == ["MatMul", "Relu", "Mul", "Add"]
+    np.testing.assert_allclose(run(model), expected, atol=1e-6)

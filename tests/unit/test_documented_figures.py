@@ -132,3 +132,15 @@ def test_a_compressed_model_is_smaller_and_faster_where_the_docs_say_so() -> Non
         for target in ("tflite", "onnx"):
             assert FRONTIER[width][target]["size_bytes"] < FRONTIER[wider][target]["size_bytes"]
             assert FRONTIER[width][target]["latency_ratio"]["high"] < FRONTIER[wider][target]["latency_ratio"]["low"]
+
+
+ALBERT_SIZES = json.loads((ROOT / "docs" / "results" / "albert_sizes.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("file", ALBERT_SIZES["files"], ids=lambda file: f"{file['target']}-{file['recipe']}")
+def test_the_table_of_albert_shows_the_bytes_that_were_written(file: dict) -> None:
+    (row,) = rows_of("docs/albert.md", file["target"], file["recipe"])
+    assert f"| {file['size_bytes']:,} |" in row
+    page = (ROOT / "docs" / "albert.md").read_text(encoding="utf-8")
+    assert f"{ALBERT_SIZES['parameters']:,} parameters" in page
+    assert ALBERT_SIZES["command"] in page

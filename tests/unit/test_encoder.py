@@ -72,7 +72,8 @@ def test_a_head_with_the_wrong_number_of_labels_is_refused(kind: str, labels: in
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_graph_gives_what_its_spec_names(variant: str, head: str) -> None:
-    graph = NetworkGraph(network(config(variant, num_layers=1), HEADS[head]), TIME)
+    one_layer = {"num_layers": 1, "shared_layers": config(variant).shared_layers[:1]}
+    graph = NetworkGraph(network(config(variant, **one_layer), HEADS[head]), TIME)
     given = rows(2)
     assert [spec.name for spec in graph.inputs] == ["ids", "mask", "segments"]
     assert all(spec.shape == (TIME,) and spec.dtype == "int32" for spec in graph.inputs)

@@ -57,8 +57,9 @@ def folder(tmp_path):
     return tmp_path / "tiny"
 
 
-@pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("model", "head"), [(model, head) for model in MODELS for head in registry.get(model).family().heads]
+)
 def test_what_is_saved_is_loaded_back(model, head, tmp_path):
     made = tiny_encoder(model, head)
     save(tmp_path, made)
@@ -103,7 +104,7 @@ def test_names_of_the_base_model_have_no_prefix(tmp_path):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_old_names_of_norms_and_position_numbers_are_read(model, tmp_path):
-    made = tiny_encoder(model)
+    made = tiny_encoder(model, registry.get(model).family().heads[0])
     save(tmp_path, made)
 
     def rename(tensors):
@@ -416,12 +417,23 @@ def test_random_weights_are_a_truncated_normal_with_plain_norms():
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_token_model_of_the_registry_has_a_family_with_all_heads_and_a_default_preset(model):
+def test_every_token_model_of_the_registry_has_a_family_with_classes_for_its_heads_and_a_default_preset(model):
     family = registry.get(model).family()
     assert family.name == model
-    assert set(family.architectures.values()) == set(HEADS)
+    assert set(family.heads) <= set(HEADS)
+    assert set(family.architectures.values()) >= set(family.heads)
     assert family.from_document(family.preset(), "config.json").parameters() > 1_000_000
     assert family.preset() is next(iter(family.presets.values()))
+
+
+def test_a_head_that_a_model_cannot_have_is_refused_or_left_out(tmp_path):
+    made = tiny_encoder("bert")
+    save(tmp_path, made)
+    assert "tagger is for token-classification or base. Received: classification" in refused(tmp_path, model="tagger")
+    found = load(tmp_path, model="tagger", any_head=True)
+    assert (found.model_name, found.head, found.labels) == ("tagger", Head(kind="base"), [])
+    np.testing.assert_array_equal(found.tensors["word_embedding"], made.tensors["word_embedding"])
+    assert load(tmp_path, any_head=True).head == made.head  # one that it can have stays
 
 
 def test_a_model_of_the_registry_has_a_converter_if_it_takes_tokens():

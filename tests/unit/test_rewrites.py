@@ -22,7 +22,7 @@ from random_encoders import HEADS, SIZES, TIME, VARIANTS, answers, config, netwo
 FLOAT32 = 1e-5
 # The same in float64: here nothing but a wrong formula can reach this.
 FLOAT64 = 1e-11
-NO_NORM = [name for name in VARIANTS if name not in ("layer-norm", "bert")]
+NO_NORM = [name for name in VARIANTS if config(name).norm == "no_norm"]
 
 
 def folded(source: Network) -> Network:

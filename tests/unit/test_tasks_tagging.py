@@ -83,7 +83,7 @@ def test_columns_can_be_numbered(tmp_path: Path) -> None:
     assert next(read_tagged(path, "2", "3")).tags == ("NNP",)
     with pytest.raises(InputError, match="the number of a column"):
         list(read_tagged(path, "word"))
-    with pytest.raises(InputError, match="row 1 must have column 7"):
+    with pytest.raises(InputError, match="line 1 must have column 7"):
         list(read_tagged(path, "7"))
     with pytest.raises(InputError, match="in two columns"):
         list(read_tagged(path, "4"))
@@ -108,18 +108,18 @@ def test_json_lines_and_gzip_are_read(tmp_path: Path, keys: tuple[str, str]) -> 
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
-        ("f.conll", "Anna\tO\nSmith\n", "row 2 must have 2 columns, as the rows above. Received: 1"),
-        ("f.conll", "Anna O\nSmith O O\n", "row 2 must have 2 columns"),
-        ("f.conll", "Anna\nSmith\n", "row 1 must have a word and a tag in two columns"),
-        ("f.conll", "Anna\t\n", "row 1 must have a word and a tag that are not empty"),
-        ("f.conll", "\tO\n", "row 1 must have a word and a tag that are not empty"),
+        ("f.conll", "Anna\tO\nSmith\n", "line 2 must have 2 columns, as the lines above. Received: 1"),
+        ("f.conll", "Anna O\nSmith O O\n", "line 2 must have 2 columns"),
+        ("f.conll", "Anna\nSmith\n", "line 1 must have a word and a tag in two columns"),
+        ("f.conll", "Anna\t\n", "line 1 must have a word and a tag that are not empty"),
+        ("f.conll", "\tO\n", "line 1 must have a word and a tag that are not empty"),
         ("f.conll", "", "an empty file"),
         ("f.conll", "\n \n", "must have sentences"),
-        ("f.conll", "Anna\tO\nSmith\tB-org\n", "row 2: the model has no label 'B-org'. It has O, B-per"),
-        ("f.conllu", "1\tx\tO\n", "row 1 must have 10 columns"),
-        ("f.jsonl", '{"tokens": ["a"], "tags": []}\n', "row 1 must have a tag for each of its 1 words. Received: 0"),
-        ("f.jsonl", '{"tokens": [], "tags": []}\n', "row 1 must have words that are not empty"),
-        ("f.jsonl", '{"tokens": [" "], "tags": ["O"]}\n', "row 1 must have words that are not empty"),
+        ("f.conll", "Anna\tO\nSmith\tB-org\n", "line 2: the model has no label 'B-org'. It has O, B-per"),
+        ("f.conllu", "1\tx\tO\n", "line 1 must have 10 columns"),
+        ("f.jsonl", '{"tokens": ["a"], "tags": []}\n', "line 1 must have a tag for each of its 1 words. Received: 0"),
+        ("f.jsonl", '{"tokens": [], "tags": []}\n', "line 1 must have words that are not empty"),
+        ("f.jsonl", '{"tokens": [" "], "tags": ["O"]}\n', "line 1 must have words that are not empty"),
         ("f.jsonl", '{"tokens": "a", "tags": ["O"]}\n', "'tokens' must be a list. Received: str"),
         ("f.jsonl", '{"tokens": ["a"], "tags": [null]}\n', "tags that are text or whole numbers"),
         ("f.jsonl", '{"tokens": ["a"]}\n', "must have tags or ner_tags or labels or pos_tags. Received: tokens."),

@@ -174,7 +174,10 @@ def test_a_line_separator_can_be_a_token() -> None:
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        ({}, "The checkpoint must have vocab.txt or tokenizer.json. Received: neither"),
+        (
+            {},
+            "The checkpoint must have tokenizer.json, spiece.model (SentencePiece) or vocab.txt (WordPiece). Received: none",
+        ),
         ({"vocab.txt": b""}, "an empty file"),
         ({"vocab.txt": b"a\nb\n"}, "must have the special token '[PAD]'"),
         ({"vocab.txt": VOCAB.replace(b"[SEP]\n", b"[sep]\n")}, "must have the special token '[SEP]'"),

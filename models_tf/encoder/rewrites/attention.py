@@ -11,7 +11,7 @@ def scale_query(network: Network) -> Network:
     if network.form.scaled_query:
         return network
     draft, factor = Draft(network), 1 / math.sqrt(network.config.head_size)
-    for layer in range(network.config.num_layers):
+    for layer in range(len(network.config.first_uses)):
         for name in (f"layers.{layer}.query.kernel", f"layers.{layer}.query.bias"):
             if name in draft:
                 draft[name] = draft[name] * factor
@@ -23,7 +23,7 @@ def drop_key_bias(network: Network) -> Network:
 
     It adds query * bias to the scores of a query, the same number for every key, and a softmax does not see that.
     """
-    biases = [f"layers.{layer}.key.bias" for layer in range(network.config.num_layers)]
+    biases = [f"layers.{layer}.key.bias" for layer in range(len(network.config.first_uses))]
     found = [name for name in biases if name in network.tensors]
     return network.change({}, remove=found) if found else network
 
@@ -34,7 +34,7 @@ def move_value_bias(network: Network) -> Network:
     The weights of a query add up to 1, so the bias comes out of attention as it went in; the next dense layer takes it.
     """
     draft = Draft(network)
-    for layer in range(network.config.num_layers):
+    for layer in range(len(network.config.first_uses)):
         if network.config.ghosts_of(layer)[0]:  # behind a ReLU it cannot be moved
             continue
         bias = draft.pop(f"layers.{layer}.value.bias")

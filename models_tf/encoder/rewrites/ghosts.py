@@ -17,7 +17,7 @@ def fold_ghosts(network: Network) -> Network:
     than the others, and with one scale all of them would be rounded to zero.
     """
     draft = Draft(network)
-    for layer in range(network.config.num_layers):
+    for layer in range(len(network.config.first_uses)):
         for ghosts, dense in _OUTPUTS.items():
             name, output = f"layers.{layer}.{ghosts}", f"layers.{layer}.{dense}"
             logits = draft.pop(f"{name}.kernel")

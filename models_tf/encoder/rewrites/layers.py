@@ -32,13 +32,16 @@ def first_token_only(network: Network) -> Network:
 def fuse_input(network: Network) -> Network:
     """Requires: nothing. Ensures: all parts of a layer that read its input are columns of one matrix, `fused_input`.
 
-    Where the last layer answers for the first token alone, parts that are asked for that token only stay apart.
+    Where the last layer answers for the first token alone, parts that are asked for that token only stay apart, unless
+    other layers use the same weights: those want them fused.
     """
     config, draft = network.config, Draft(network)
-    for layer in range(config.num_layers):
-        name = f"layers.{layer}"
+    last = config.weights_of(config.num_layers - 1)
+    is_shared = sum(config.weights_of(layer) == last for layer in range(config.num_layers)) > 1
+    for layer in config.first_uses:
+        name = config.weights_of(layer)
         parts = [part for part in config.input_readers if f"{name}.{part}.kernel" in draft]
-        if network.form.first_token_only and layer == config.num_layers - 1:
+        if network.form.first_token_only and name == last and not is_shared:
             # Attention that reads the bottleneck needs it for all tokens; but then nothing else reads the input.
             parts = [part for part in parts if part not in ("bottleneck_input", "query")]
         if len(parts) < 2:

@@ -1,0 +1,74 @@
+"""PyTorch's tensors of ALBERT: the rename table. The head of masked words is left out."""
+
+from models_tf.albert.config import MODEL_TYPE, PRESETS, from_document, groups_of, to_document
+from models_tf.encoder.config import EncoderConfig
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
+from models_tf.huggingface.family import Family
+from models_tf.huggingface.port import PortLine, dense, norm, table
+
+PREFIX = "albert."
+ARCHITECTURES = {
+    "AlbertModel": BASE,
+    "AlbertForPreTraining": BASE,
+    "AlbertForMaskedLM": BASE,
+    "AlbertForSequenceClassification": CLASSIFICATION,
+    "AlbertForTokenClassification": TOKENS,
+    "AlbertForQuestionAnswering": QUESTIONS,
+}
+# Ours -> PyTorch's, within a layer.
+LAYER_DENSE = {
+    "query": "attention.query",
+    "key": "attention.key",
+    "value": "attention.value",
+    "attention_output": "attention.dense",
+    "ffn.0.intermediate": "ffn",
+    "ffn.0.output": "ffn_output",
+}
+LAYER_NORMS = {"attention_norm": "attention.LayerNorm", "ffn.0.norm": "full_layer_layer_norm"}
+SENTENCE_ORDER = "sop_classifier.classifier"
+PRETRAINING_HEADS = frozenset(
+    {
+        *(f"predictions.{part}.{kind}" for part in ("LayerNorm", "dense", "decoder") for kind in ("weight", "bias")),
+        "predictions.bias",
+        *(f"{SENTENCE_ORDER}.{kind}" for kind in ("weight", "bias")),
+    }
+)
+
+
+def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
+    embeddings, encoder = f"{prefix}embeddings.", f"{prefix}encoder."
+    found = [
+        *table("word_embedding", f"{embeddings}word_embeddings"),
+        *table("position_embedding", f"{embeddings}position_embeddings"),
+        *table("segment_embedding", f"{embeddings}token_type_embeddings"),
+        *norm("embedding_norm", f"{embeddings}LayerNorm"),
+        *dense("embedding_projection", f"{encoder}embedding_hidden_mapping_in"),
+    ]
+    _, inner = groups_of(config)
+    for stored in range(len(config.first_uses)):
+        group, layer = divmod(stored, inner)
+        ours, theirs = f"layers.{stored}.", f"{encoder}albert_layer_groups.{group}.albert_layers.{layer}."
+        for part, name in LAYER_DENSE.items():
+            found += dense(ours + part, theirs + name)
+        for part, name in LAYER_NORMS.items():
+            found += norm(ours + part, theirs + name)
+    return found + dense("pooler", f"{prefix}pooler")
+
+
+def unread(_config: EncoderConfig, prefix: str) -> frozenset[str]:
+    """Position numbers and, with heads on every token, the pooler: old files hold them."""
+    return frozenset({f"{prefix}embeddings.position_ids", f"{prefix}pooler.weight", f"{prefix}pooler.bias"})
+
+
+FAMILY = Family(
+    name=MODEL_TYPE,
+    prefix=PREFIX,
+    architectures=ARCHITECTURES,
+    presets=PRESETS,
+    from_document=from_document,
+    to_document=to_document,
+    lines=lines,
+    unread=unread,
+    pretraining_heads=PRETRAINING_HEADS,
+    order_layer=SENTENCE_ORDER,
+)

@@ -1,0 +1,63 @@
+"""A tokenizer of the `tokenizers` package from vocab.txt: BERT's WordPiece, as transformers builds it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from models_tf.errors import InputError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as Backend
+
+VOCAB = "vocab.txt"
+# Names of the special tokens where tokenizer_config.json does not say them.
+SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+
+
+def make_backend(
+    data: bytes,
+    never_split: Sequence[str],
+    *,
+    unknown: str,
+    lower_case: bool,
+    strip_accents: bool | None,
+    split_chinese: bool,
+) -> "Backend":
+    """`never_split` are the special tokens and others; `strip_accents` None is as `lower_case`."""
+    from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
+    from tokenizers import Tokenizer as Backend
+
+    vocab = read_vocab(data)
+    backend = Backend(models.WordPiece(vocab, unk_token=unknown))
+    backend.normalizer = normalizers.BertNormalizer(
+        clean_text=True, handle_chinese_chars=split_chinese, strip_accents=strip_accents, lowercase=lower_case
+    )
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece(prefix="##")
+    # Only tokens that the vocabulary holds: another would get an id beyond the embedding.
+    kept = [name for name in never_split if name in vocab]
+    backend.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in kept])
+    return backend
+
+
+def read_vocab(data: bytes) -> dict[str, int]:
+    """One token a line; its id is the number of the line, from 0."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{VOCAB} must be UTF-8. Received: byte 0x{data[error.start]:02x} in line {line}.") from error
+    # Not splitlines(): a vocabulary may hold U+2028 and its like as tokens.
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    if lines == [""]:
+        raise InputError(f"{VOCAB} must have one token a line. Received: an empty file.")
+    vocab: dict[str, int] = {}
+    for number, token in enumerate(lines):
+        if not token or "\t" in token:
+            received = "a tab (a list of tokens and scores?)" if token else "an empty line"
+            raise InputError(f"{VOCAB} line {number + 1} must be one token. Received: {received}.")
+        if token in vocab:
+            raise InputError(
+                f"{VOCAB} must have each token once. Received: {token!r} in lines {vocab[token] + 1} and {number + 1}."
+            )
+        vocab[token] = number
+    return vocab

@@ -1,0 +1,100 @@
+"""ALBERT through the command line: every recipe and both gates, weights that are in a file once, SentencePiece, untrained
+weights of a preset.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_export_tokens import assert_complete
+
+from exporters import cli
+from models_tf.encoder.model import Encoder
+from models_tf.huggingface import checkpoint
+from models_tf.tokenization import Tokenizer
+from spiece_files import NORMAL, SPECIAL, spiece_model
+from tiny_checkpoints import LENGTH, write_checkpoint
+
+# Layers that outweigh the rest of the file: a copy of one would be seen.
+SIZES: dict[str, Any] = {
+    "hidden_size": 48,
+    "intermediate_size": 192,
+    "embedding_size": 16,
+    "num_hidden_layers": 4,
+    "num_hidden_groups": 1,
+}
+Main = Callable[..., int]
+
+
+@pytest.fixture
+def main(monkeypatch: pytest.MonkeyPatch) -> Main:
+    """The command in this process, without its signal handlers."""
+    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    return lambda *arguments: cli.main([str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = write_checkpoint(tmp_path_factory.mktemp("albert") / "mine", "albert", **SIZES)
+    (made / "vocab.txt").unlink()
+    pieces = [*SPECIAL[:4], *((f"\u2581{number}", -1.0, NORMAL) for number in range(56))]
+    (made / "spiece.model").write_bytes(spiece_model(pieces))
+    return made
+
+
+@pytest.fixture(scope="module")
+def data(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Texts with the model's own answers as labels: it is right everywhere, and a file loses what it answers otherwise."""
+    generator, origin = np.random.default_rng(3), checkpoint.load(folder)
+    texts = [" ".join(map(str, generator.integers(0, 56, generator.integers(1, 14)))) for _ in range(120)]
+    inputs = Tokenizer.from_folder(folder).encode(texts, max_len=LENGTH)
+    encoder = Encoder(origin.config, origin.head, origin.tensors)
+    answers = encoder(*(inputs[name] for name in ("ids", "mask", "segments")))["logits"].numpy().argmax(-1)
+    lines = [f"{text}\t{origin.labels[answer]}" for text, answer in zip(texts, answers, strict=True)]
+    path = tmp_path_factory.mktemp("data") / "rows.tsv"
+    path.write_text("\n".join(["text\tlabel", *lines]) + "\n")
+    return path
+
+
+# A gate for each recipe, its exit code, and bytes of constants for each parameter. Beside int8 weights there are scales of
+# rows and 32 bit biases of each layer, which a file may hold for each use of a layer.
+CASES: dict[str, tuple[list[str], int, tuple[str, ...], float]] = {
+    "float32": (["--max-size", "1KB"], 4, ("size",), 4.05),
+    "int8-dynamic": (["--max-drop", "0"], 3, ("accuracy",), 1.3),
+    "int8": ([], 0, (), 1.6),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", list(CASES))
+def test_every_recipe_is_exported_verified_and_holds_shared_weights_once(
+    recipe: str, main: Main, folder: Path, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    gate, code, failed, most = CASES[recipe]
+    flags = ("--model", "albert", "--checkpoint", folder, "--eval-data", data, "--quantize", recipe)
+    assert main(*flags, *gate, "--output", tmp_path / "out") == code, capfd.readouterr().err
+    report = assert_complete(tmp_path / "out", recipe, tokenizer=("spiece.model", "tokenizer.json"), failed=failed)
+    scores = {row["stage"]: row["score"]["value"] for row in report["accuracy"]}
+    assert scores["Keras"] == 100.0
+    assert min(scores.values()) > 90
+    parameters = report["model"]["parameters"]
+    assert report["model"]["layers"] == 4
+    for file in (file for file in report["files"] if file["target"]):
+        assert file["weight_bytes"] <= most * parameters, file["name"]
+
+
+@pytest.mark.slow
+def test_untrained_weights_of_a_preset_are_exported(
+    main: Main, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from models_tf.albert import config
+
+    sizes = {"vocab_size": 300, "num_attention_heads": 2, **SIZES, "num_hidden_layers": 3}
+    monkeypatch.setitem(config.PRESETS, "base", {**config.BASE, **sizes})
+    flags = ("--model", "albert", "--random-init", "--quantize", "float32", "--target", "onnx", "--max-seq-len", "16")
+    assert main(*flags, "--output", tmp_path / "out") == 0
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert (report["model"]["name"], report["model"]["layers"], report["model"]["trained"]) == ("albert", 3, False)

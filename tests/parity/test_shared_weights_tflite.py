@@ -1,0 +1,227 @@
+"""Weights that layers share are in a .tflite file once, in every recipe, and the answers are those of the network."""
+
+import copy
+import subprocess
+import sys
+from collections import Counter
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shared_encoders
+import tiny_encoders
+from exporters.audit import audit
+from exporters.to_tflite import shares_weights, trace
+from exporters.zeros import zero_share
+from quantize import tflite_static
+from quantize.calibration import calibrate
+from quantize.flatbuffer import Model, is_constant, op_name, read_model, tensor_name, write_model
+from quantize.passes.compact import compact
+from quantize.passes.level_dense import level_dense
+from quantize.passes.share_weights import share_weights
+from quantize.passes.split_dense import split_dense
+from quantize.recipe import RECIPES
+from quantize.tflite_static import quantize_static
+from shared_encoders import ALLOWED, BYTES, SHARED, VALUES, error, float_tflite, graph, matrices, tflite, tflite_ranges
+
+both = pytest.mark.parametrize("name", SHARED)
+every_recipe = pytest.mark.parametrize("recipe", shared_encoders.RECIPES)
+
+
+def stored(content: bytes) -> int:
+    """Elements of the matrices that a file holds, each buffer once."""
+    model = read_model(content)
+    found = {}
+    for tensor in model.subgraphs[0].tensors:
+        if is_constant(model, tensor) and tensor.shape is not None and len(tensor.shape) == 2:
+            found[tensor.buffer] = int(np.prod(tensor.shape))
+    return sum(found.values())
+
+
+def dense_weights(model: Model) -> list[int]:
+    """Buffers that dense layers read, in their order, float16 ones through a DEQUANTIZE."""
+    inner = model.subgraphs[0]
+    wide = {int(o.outputs[0]): int(o.inputs[0]) for o in inner.operators if op_name(model, o) == "DEQUANTIZE"}
+    dense = [int(o.inputs[1]) for o in inner.operators if op_name(model, o) == "FULLY_CONNECTED"]
+    return [inner.tensors[wide.get(index, index)].buffer for index in dense]
+
+
+@both
+@every_recipe
+def test_a_file_holds_exactly_the_matrices_of_the_network(name, recipe):
+    assert stored(tflite(name, recipe)) == matrices(name)
+
+
+@both
+@every_recipe
+def test_each_layer_multiplies_by_them_all_the_same(name, recipe):
+    found = Counter(dense_weights(read_model(tflite(name, recipe))))
+    often = [count for count in found.values() if count > 1]
+    assert often == [shared_encoders.uses(name)] * len(often)
+    # Four matrices in each layer: one for query, key and value, or, in static int8, three.
+    kept = len(graph(name).network.config.first_uses)
+    assert len(often) == kept * (6 if recipe == "int8" else 4)
+
+
+@both
+@every_recipe
+def test_a_shared_file_is_smaller_by_the_layers_that_it_does_not_hold(name, recipe):
+    gone = graph("own").network.config.num_layers - len(graph(name).network.config.first_uses)
+    own, shared = tflite("own", recipe), tflite(name, recipe)
+    assert len(own) - len(shared) >= 0.95 * gone * shared_encoders.layers(name) * BYTES[recipe]
+
+
+@both
+@pytest.mark.parametrize("resolver", ["AUTO", "BUILTIN_REF"])
+@every_recipe
+def test_answers_follow_the_float_network(name, recipe, resolver):
+    assert error(tiny_encoders.run_tflite(tflite(name, recipe), VALUES, resolver=resolver), name) <= ALLOWED[recipe]
+
+
+RUNTIME_JOB = """
+import sys, numpy as np
+from tflite_runtime.interpreter import Interpreter
+values = np.load(sys.argv[1])
+for path in sys.argv[2:]:
+    runner = Interpreter(model_path=path, num_threads=1).get_signature_runner()
+    scale, zero = runner.get_output_details()["logits"]["quantization"]
+    rows = [runner(**{name: values[name][i : i + 1] for name in values})["logits"] for i in range(len(values["ids"]))]
+    found = np.concatenate(rows)
+    np.save(path + ".npy", (found.astype("f") - zero) * scale if found.dtype == np.int8 else found)
+"""
+
+
+@pytest.mark.skipif(find_spec("tflite_runtime") is None, reason="tflite-runtime is not installed")
+@both
+def test_tflite_runtime_2_14_runs_the_files(name, tmp_path):
+    np.savez(tmp_path / "in.npz", **VALUES)
+    paths = [tmp_path / f"{recipe}.tflite" for recipe in shared_encoders.RECIPES]
+    for path in paths:
+        path.write_bytes(tflite(name, path.stem))
+    # A process of its own: after TensorFlow the runtime cannot be imported.
+    command = [sys.executable, "-c", RUNTIME_JOB, str(tmp_path / "in.npz"), *map(str, paths)]
+    subprocess.run(command, check=True, capture_output=True)
+    for path in paths:
+        assert error({"logits": np.load(f"{path}.npy")}, name) <= ALLOWED[path.stem], path.stem
+
+
+@both
+@every_recipe
+def test_the_audit_finds_nothing_and_counts_shared_weights_once(name, recipe):
+    content = tflite(name, recipe)
+    found = audit(content, target="tflite")
+    assert found.problems(RECIPES[recipe]) == []
+    # Biases, norms and factors are what is left; biases of int8 differ with the scale of the input, so each layer has its own.
+    assert matrices(name) < found.parameters < 1.5 * matrices(name)
+    assert found.weight_bytes <= len(content)
+    assert zero_share(content, target="tflite") < 0.15
+
+
+# Passes.
+
+
+def forked(content: bytes) -> bytes:
+    """The same model with weights and biases of its own for each dense layer."""
+    model = read_model(content)
+    inner = model.subgraphs[0]
+    for number, operator in enumerate(inner.operators):
+        if op_name(model, operator) == "FULLY_CONNECTED":
+            inputs = [int(index) for index in operator.inputs]
+            for position in range(1, len(inputs)):
+                if inputs[position] >= 0:
+                    inner.tensors.append(copy.copy(inner.tensors[inputs[position]]))
+                    inner.tensors[-1].name = f"copy {number} {position}"
+                    model.buffers.append(copy.copy(model.buffers[inner.tensors[-1].buffer]))
+                    inner.tensors[-1].buffer = len(model.buffers) - 1
+                    inputs[position] = len(inner.tensors) - 1
+            operator.inputs = inputs
+    return write_model(model)
+
+
+@both
+def test_weights_that_a_converter_duplicated_become_one_again(name):
+    model = read_model(forked(float_tflite(name)))
+    before = dense_weights(model)
+    assert len(set(before)) == len(before)
+    share_weights(model)
+    assert len(set(dense_weights(model))) == len(set(dense_weights(read_model(float_tflite(name)))))
+    found = tiny_encoders.run_tflite(write_model(model), VALUES)
+    assert np.array_equal(found["logits"], tiny_encoders.run_tflite(float_tflite(name), VALUES)["logits"])
+    assert stored(quantize_static(forked(float_tflite(name)), tflite_ranges(name))) == matrices(name)
+
+
+@both
+def test_one_set_of_factors_for_all_uses_loses_little_against_one_for_each(name, monkeypatch):
+    joint = error(tiny_encoders.run_tflite(tflite(name, "int8"), VALUES), name)
+    monkeypatch.setattr(tflite_static, "share_weights", lambda _: None)
+    content = quantize_static(forked(float_tflite(name)), tflite_ranges(name))
+    assert stored(content) > matrices(name)
+    apart = error(tiny_encoders.run_tflite(content, VALUES), name)
+    assert joint <= 1.5 * apart
+
+
+def test_without_factors_shared_weights_lose_more(monkeypatch):
+    name = "wild"
+    good = error(tiny_encoders.run_tflite(tflite(name, "int8"), VALUES), name)
+    monkeypatch.setattr(tflite_static, "level_dense", lambda _, found: found)
+    plain = quantize_static(float_tflite(name), tflite_ranges(name))
+    assert error(tiny_encoders.run_tflite(plain, VALUES), name) >= 1.5 * good
+
+
+def leveled(name: str) -> tuple[Model, Any]:
+    model = read_model(float_tflite(name))
+    return model, level_dense(model, tflite_ranges(name))
+
+
+@both
+def test_leveled_layers_compute_the_same_in_float_with_the_weights_once(name):
+    model, _ = leveled(name)
+    compact(model)
+    content = write_model(model)
+    assert stored(content) == matrices(name)
+    assert error(tiny_encoders.run_tflite(content, VALUES), name) <= ALLOWED["float32"]
+
+
+@both
+def test_ranges_of_leveled_tensors_are_those_that_calibration_finds(name):
+    model, found = leveled(name)
+    measured = calibrate(write_model(model), shared_encoders.calibration())
+    added = set(found.ranges) - set(tflite_ranges(name).ranges)
+    assert added
+    for tensor in added:
+        assert np.allclose(found.ranges[tensor], measured.ranges[tensor], rtol=1e-4, atol=1e-4), tensor
+
+
+def test_the_first_layer_of_albert_reads_what_the_projection_of_the_embedding_makes_with_its_factors():
+    model, found = leveled("albert")
+    inner = model.subgraphs[0]
+    dense = [operator for operator in inner.operators if op_name(model, operator) == "FULLY_CONNECTED"]
+    projection = int(dense[0].outputs[0])
+    assert tensor_name(inner.tensors[projection]) in set(found.ranges) - set(tflite_ranges("albert").ranges)
+    readers = [operator for operator in inner.operators if projection in map(int, operator.inputs)]
+    kinds = Counter(op_name(model, operator) for operator in readers)
+    assert kinds == {"FULLY_CONNECTED": 1, "MUL": 1}
+
+
+def test_layers_are_split_together_when_one_of_them_asks_for_it():
+    ranges = tflite_ranges("albert")
+    model = read_model(float_tflite("albert"))
+    inner = model.subgraphs[0]
+    splits = [operator for operator in inner.operators if op_name(model, operator) == "SPLIT"]
+    same = ranges.override(dict.fromkeys(ranges.ranges, (-1.0, 1.0)))
+    assert split_dense(model, same) == 0
+    wide = tensor_name(inner.tensors[int(splits[2].outputs[1])])
+    assert split_dense(model, same.override({wide: (-8.0, 8.0)})) == len(splits) == 3
+    compact(model)
+    content = write_model(model)
+    assert stored(content) == matrices("albert")
+    assert error(tiny_encoders.run_tflite(content, VALUES), "albert") <= ALLOWED["float32"]
+
+
+def test_only_a_network_that_shares_weights_is_converted_in_another_way():
+    for name, expected in {"albert": True, "in turn": True, "own": False}.items():
+        made = graph(name)
+        shapes = {spec.name: ((1, *spec.shape), spec.dtype) for spec in made.inputs}
+        assert shares_weights(trace(made, shapes)) is expected
