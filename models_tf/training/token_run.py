@@ -23,7 +23,7 @@ from models_tf.training.overrides import parse_value, split_override, with_overr
 from models_tf.training.power_flags import power_settings, with_phases
 from models_tf.training.task_labels import check_dev_tags, choose_labels
 from models_tf.training.token_settings import FINE_TUNING, HEAD_OF_TASK, SCRATCH, TokenSettings
-from models_tf.training.transfer_settings import TransferSettings
+from models_tf.training.transfer_settings import JOINT, PROGRESSIVE, TransferSettings
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(TokenSettings))
 _SET_ELSEWHERE = {
@@ -83,6 +83,7 @@ def train(args: argparse.Namespace, output: TrainingOutput, stderr: TextIO) -> d
     student = _student(args, settings, tokenizer, tokenizer_files, labels, pruned=pruned)
     rows = token_data.read_all(settings, tokenizer, labels)
     student, removed = before_training.compress_student(args, student, rows.train, pruned)
+    _check_turns(settings, student)
     settings = with_phases(args, settings, student)
 
     import tf_keras as keras
@@ -129,6 +130,14 @@ def train(args: argparse.Namespace, output: TrainingOutput, stderr: TextIO) -> d
     if (soft or taught) and not args.resume:
         trainer.save_state()  # the teacher's work can be resumed from the start
     return trainer.run(resume=args.resume)
+
+
+def _check_turns(settings: TokenSettings, student: EncoderCheckpoint) -> None:
+    if settings.transfer == PROGRESSIVE and student.config.shared_layers:
+        raise InputError(
+            "--transfer progressive gives each layer a turn of its own, which layers that share weights do not have: use "
+            f"--transfer {JOINT}. Received: shared layers {', '.join(map(str, student.config.shared_layers))}."
+        )
 
 
 def _head_notes(student: EncoderCheckpoint, settings: TokenSettings) -> tuple[str, ...]:

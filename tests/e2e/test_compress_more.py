@@ -233,3 +233,21 @@ def test_a_new_model_has_nothing_to_remove(command, folder):
     rows = ("--train", folder / "rows.tsv", "--dev", folder / "rows.tsv", "--vocab", folder / "bert", "--output", "new")
     code, _, errors = command("train", "--model", "bert", "--drop-layers", "1", *rows)
     assert (code, "Received: none to begin with." in errors) == (2, True)
+
+
+def test_layers_that_share_weights_cannot_learn_from_a_teacher_in_turns(command, folder):
+    rows = (
+        "--train",
+        folder / "rows.tsv",
+        "--dev",
+        folder / "rows.tsv",
+        "--teacher",
+        folder / "bert",
+        "--output",
+        "new",
+    )
+    flags = ("--checkpoint", folder / "bert", "--share-layers", "2", "--transfer", "progressive", "--max-seq-len", "12")
+    code, _, errors = command("train", "--model", "bert", *flags, *rows)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "use --transfer joint. Received: shared layers 0, 0, 1, 1." in errors
+    assert not Path("new").exists()

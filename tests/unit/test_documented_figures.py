@@ -144,3 +144,69 @@ def test_the_table_of_albert_shows_the_bytes_that_were_written(file: dict) -> No
     page = (ROOT / "docs" / "albert.md").read_text(encoding="utf-8")
     assert f"{ALBERT_SIZES['parameters']:,} parameters" in page
     assert ALBERT_SIZES["command"] in page
+
+
+TAGGER = json.loads((ROOT / "docs" / "results" / "tagger.json").read_text(encoding="utf-8"))
+TAGGER_SETS = {"snips_slots": "SNIPS slots", "wnut17": "WNUT-17", "ud_ewt": "UD-EWT"}
+
+
+@pytest.mark.parametrize("name", TAGGER_SETS)
+def test_the_tables_of_taggers_show_what_was_measured(name: str) -> None:
+    for model, result in TAGGER["tasks"][name]["models"].items():
+        if model == "teacher, float32":
+            continue
+        scores, times = [*rows_of("docs/tagger.md", TAGGER_SETS[name], model), ""][:2]
+        figures = [
+            f"| {result['parameters']:,} |",
+            f"| {result['float']['value']:.2f} ± {result['float']['standard_error']:.2f} |",
+        ]
+        for target in ("tflite", "onnx"):
+            if target in result:
+                figures.append(f"| {result[target]['size_bytes']:,} |")
+            if "value" in result.get(target, {}):
+                figures.append(f"| {result[target]['value']:.2f} ± {result[target]['standard_error']:.2f} |")
+        if "whole_vocabulary" in result:
+            whole = result["whole_vocabulary"]
+            figures.append(f"| {whole['value']:.2f} ± {whole['standard_error']:.2f} |")
+        assert all(figure in scores for figure in figures), (model, figures)
+        for key in ("ratio_to_int8_teacher", "ratio_to_float32_teacher") if model.startswith("student") else ():
+            for target in ("tflite", "onnx"):
+                ratio = result[target][key]
+                assert f"| {ratio['median']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f}) |" in times
+
+
+def test_a_pruned_vocabulary_changed_no_tag_of_the_texts_that_it_was_pruned_to() -> None:
+    for result in TAGGER["tasks"].values():
+        for part in ("train", "dev"):
+            found = result["vocabulary"][part]
+            assert (found["same_pieces"], found["same_tag"]) == (found["sentences"], found["words"])
+
+
+def test_the_tagger_of_snips_slots_is_within_2_points_of_its_teacher_at_a_third_of_its_time() -> None:
+    models = TAGGER["tasks"]["snips_slots"]["models"]
+    for target in ("tflite", "onnx"):
+        student = models["student, seed 0"][target]
+        assert models["teacher"]["float"]["value"] - student["value"] <= 2
+        assert student["ratio_to_int8_teacher"]["median"] <= 1 / 3
+
+
+EMBEDDING = json.loads((ROOT / "docs" / "results" / "embedding.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", EMBEDDING["models"])
+def test_the_table_of_smaller_embeddings_shows_what_was_measured(name: str) -> None:
+    model = EMBEDDING["models"][name]
+    files = [model[recipe][target] for recipe in ("float32", "int8") for target in ("tflite", "onnx")]
+    figures = [f"| {model['parameters']:,} |", f"| {model['float_right']} ({model['float_accuracy']:.1f}) |"]
+    figures += [f"| {files[2]['right']} | {files[3]['right']} |", *(f"| {file['size_bytes']:,} |" for file in files)]
+    lines = (ROOT / "docs" / "compression.md").read_text(encoding="utf-8").splitlines()
+    assert sum(all(figure in line for figure in figures) for line in lines) == 1
+    assert files[0]["right"] == files[1]["right"] == model["float_right"]
+
+
+def test_the_errors_of_narrow_tables_in_int8_are_those_that_were_measured() -> None:
+    errors = EMBEDDING["int8_error_by_share_in_table"]
+    assert min(errors, key=errors.__getitem__) == "0.5"
+    text = (ROOT / "docs" / "compression.md").read_text(encoding="utf-8")
+    for share in ("0.0", "0.5", "1.0", "whole table"):
+        assert f"{errors[share]:.1e}".replace("e-0", "e-") in text

@@ -27,8 +27,8 @@ def test_a_table_shows_what_was_measured(name: str, model: str) -> None:
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells[1] == (" ".join(map(str, values["retention"])) or "all")
     assert cells[2] == f"{values['multiply_adds_ratio']:.2f}"
-    assert cells[3] == f"{values['float_accuracy']:.1f} ± {values['standard_error']:.1f}"
-    assert cells[4:6] == [f"{values['int8'][target]['accuracy']:.1f}" for target in ("tflite", "onnx")]
+    assert cells[3] == f"{values['float_accuracy']:.2f} ± {values['standard_error']:.2f}"
+    assert cells[4:6] == [f"{values['int8'][target]['accuracy']:.2f}" for target in ("tflite", "onnx")]
     assert cells[6:] == [
         ratio(values[recipe][target]["latency_ratio"])
         for recipe in ("float32", "int8")

@@ -68,9 +68,11 @@ def test_a_decided_row_that_differs_fails():
 
 
 def test_many_undecided_rows_that_differ_fail():
-    (parity,) = check(range(5), margins(range(ROWS))).parities
+    (parity,) = check(range(11), margins(range(ROWS))).parities
     assert not parity.passed
-    assert "Received: 5 of 200" in parity.failure()
+    assert "Received: 11 of 200" in parity.failure()
+    (parity,) = check(range(10), margins(range(ROWS))).parities
+    assert parity.passed
 
 
 def test_a_file_that_is_wrong_everywhere_fails_though_every_row_is_at_a_tie():
