@@ -210,7 +210,9 @@ def _export_parser() -> _Parser:
         metavar="TEXT",
         help="between labels of multi-label rows (default |)",
     )
-    add("--max-seq-len", type=int, metavar="N", help="tokens of the exported graph (default: as trained; at most 128)")
+    add(
+        "--max-seq-len", type=int, metavar="N", help="tokens of the exported graph (default: as trained here, else 128)"
+    )
     add("--fold", default="full", metavar="MODE", help=f"token models, exact rewrites: {', '.join(request.FOLDS)}")
     add("--no-fold", dest="fold", action="store_const", const="off", help="the same as --fold off")
     add(

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--rows", type=int, metavar="N", help=f"of --data: its first N rows (default {DEFAULT_ROWS})")
     add("--text-column", metavar="NAME", help="column with the text (default text, sentence or utterance)")
     add("--text-pair-column", metavar="NAME", help="column with the second text of sentence pairs")
-    add("--max-seq-len", type=int, metavar="N", help="tokens that are read (default 128, or all positions if fewer)")
+    add("--max-seq-len", type=int, metavar="N", help="tokens that are read (default: as trained here, else 128)")
     add("--json", action="store_true", help="print the explanation as JSON, and nothing else")
 
 
@@ -36,12 +36,14 @@ def run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:  # 
     _check(options)
     texts = _texts(options)
     from exporters import explain, explain_text
+    from exporters.trained_length import trained_length
     from models_tf.huggingface import checkpoint
     from models_tf.tokenization import Tokenizer
 
     origin = checkpoint.load(options.checkpoint, model=options.model)
     explain.check(origin)
-    explain.length_of(origin.config, options.max_seq_len)
+    given = trained_length(options.checkpoint) if options.max_seq_len is None else options.max_seq_len
+    length = explain.length_of(origin.config, given)
     tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {options.checkpoint}")
     tokenizer.check_embedding(origin.config.vocab_size)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # some rows: a GPU only costs time to start
@@ -49,7 +51,7 @@ def run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:  # 
         origin,
         [text for text, _ in texts],
         None if texts[0][1] is None else [pair or "" for _, pair in texts],
-        max_seq_len=options.max_seq_len,
+        max_seq_len=length,
         tokenizer=tokenizer,
     )
     width = explain_text.WIDTH

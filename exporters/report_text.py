@@ -52,6 +52,8 @@ def _model(model: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("parameters", f"{model['parameters']:,}"),
         ("tokens", str(model["max_seq_len"])),
     ]
+    if model.get("retention"):
+        rows.append(("tokens kept", f"{' '.join(map(str, model['retention']))}, by {model['retention_by']}"))
     if "features" in model:
         return [*rows, ("features", f"{model['feature_size']} ({model['features']})")]
     removed = [("compressed", _compression(model["compression"]))] if "compression" in model else []

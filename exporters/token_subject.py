@@ -26,6 +26,7 @@ from exporters.subject import Placed
 from exporters.tensor_names import MARGIN
 from exporters.token_file import token_file
 from exporters.token_rows import TokenReader, TokenRows
+from exporters.trained_length import trained_length
 from exporters.verify import Check
 from models_tf import registry
 from models_tf.encoder.heads import BASE, CLASSIFICATION, ORDER_LABELS, SENTENCE_ORDER, TOKENS
@@ -185,6 +186,7 @@ class TokenModel:
             "fold": self.subject.request.fold,
             "rewrites": list(self.rewrites),
             "mask_value": self.mask_value,
+            **({"retention": list(config.retention), "retention_by": config.retention_by} if config.retention else {}),
             **({"compression": record} if record else {}),
         }
 
@@ -316,7 +318,7 @@ def _task(request: ExportRequest, origin: EncoderCheckpoint) -> str:
 def _length(request: ExportRequest, origin: EncoderCheckpoint) -> int:
     positions = origin.config.max_positions
     if request.max_seq_len is None:
-        return min(DEFAULT_SEQ_LEN, positions)
+        return min(max(_SHORTEST, trained_length(request.checkpoint) or DEFAULT_SEQ_LEN), positions)
     if not _SHORTEST <= request.max_seq_len <= positions:
         raise InputError(
             f"--max-seq-len must be {_SHORTEST} to {positions}, the model's positions. Received: {request.max_seq_len}."

@@ -27,6 +27,7 @@ PAIR_COLUMNS = (
     ("#1 String", "#2 String"),
 )
 _DELIMITERS = {".tsv": "\t", ".csv": ","}
+_TAGGED = (".conll", ".conllu")
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 # A field of 256 MB: far above any text, far below memory.
 csv.field_size_limit(1 << 28)
@@ -94,7 +95,10 @@ def file_suffix(path: Path) -> str:
 def _suffix(path: Path) -> str:
     suffix = file_suffix(path)
     if suffix not in (*_DELIMITERS, *JSON_SUFFIXES):
-        raise InputError(f"Data file must end in .tsv, .csv or .jsonl, or one of them and .gz. Received: {path}.")
+        tagged = " Words with tags are for --task token-classification." if suffix in _TAGGED else ""
+        raise InputError(
+            f"Data file must end in .tsv, .csv or .jsonl, or one of them and .gz. Received: {path}.{tagged}"
+        )
     return suffix
 
 
