@@ -34,7 +34,7 @@ def summary(explanation: Explanation, *, width: int = WIDTH) -> str:
 
 
 def drawing(text: ExplainedText, *, width: int = WIDTH) -> list[str]:
-    """Blocks of columns where the words do not fit on a line; a layer that has nothing left of a block has no line in it."""
+    """Blocks of columns where the words do not fit on a line; a block ends with the layer that has nothing left of it."""
     rows = layer_names(text)
     names = max(len(name) for name, _ in rows)
     numbers = max(len(str(len(kept))) for _, kept in rows)
@@ -42,6 +42,7 @@ def drawing(text: ExplainedText, *, width: int = WIDTH) -> list[str]:
     for number, block in enumerate(blocks(text.words, width - names - numbers - 4)):
         for name, kept in rows:
             if number and not any(survivors(word, kept) for word in block):
+                lines.append(f"{name:<{names}}  {'':>{numbers}}  (none left)")
                 break
             count = "" if number else str(len(kept))
             cells = " ".join(_cell(word, kept) for word in block)

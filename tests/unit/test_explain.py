@@ -212,7 +212,7 @@ def test_the_drawing_has_a_column_a_word_a_dot_where_it_is_gone_and_a_sign_for_a
     assert notes(DRAWN) == ["answer: bad & sad (90.0 %)"]
 
 
-def test_a_drawing_that_is_too_wide_goes_on_below_without_layers_that_have_nothing_left_of_it():
+def test_a_drawing_that_is_too_wide_goes_on_below_to_the_layer_that_has_nothing_left_of_it():
     assert drawing(DRAWN, width=34) == [
         "input    7  [CLS] 日本 is",
         "layer 1  5  [CLS] 日本 ·",
@@ -222,6 +222,7 @@ def test_a_drawing_that_is_too_wide_goes_on_below_without_layers_that_have_nothi
         "input       unbearable  <b>",
         "layer 1     unbearable~ <b>",
         "layer 2     unbearable~ ·",
+        "layer 3     (none left)",
     ]
     assert max(columns(line) for line in drawing(DRAWN, width=34)) <= 34
 
