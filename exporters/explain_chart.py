@@ -1,10 +1,10 @@
 """The picture of an explanation, as an SVG written by hand: a row a layer, words as cells that fade where they drop out."""
 
 from collections.abc import Sequence
-from xml.sax.saxutils import escape
 
 from exporters.explain import ExplainedText, Word, survivors
 from exporters.explain_text import blocks, columns, layer_names, notes, shown
+from exporters.svg_text import words
 
 CHART = "words.svg"
 _NAMESPACE = "http://www.w3.org/2000/svg"
@@ -30,7 +30,7 @@ def svg(texts: Sequence[ExplainedText]) -> str:
         f'<svg xmlns="{_NAMESPACE}" {box} style="{_FONT}">',
         f"<title>{title}</title>",
         '<rect width="100%" height="100%" fill="#ffffff"/>',
-        _words(_MARGIN, 30, title, size=16, weight="bold"),
+        words(_MARGIN, 30, title, size=16, weight="bold"),
         *_legend(),
         *body,
         "</svg>",
@@ -56,7 +56,7 @@ def _text(text: ExplainedText, top: float) -> tuple[list[str], float]:
             if number and not any(survivors(word, before) for word in block):
                 break
             count = "" if number else f"{len(kept):>4}"
-            lines.append(_words(_MARGIN, top + 16, f"{name:<9}{count}", fill="#555555"))
+            lines.append(words(_MARGIN, top + 16, f"{name:<9}{count}", fill="#555555"))
             x = float(_MARGIN + _NAMES)
             for word in block:
                 width = _width(word)
@@ -69,7 +69,7 @@ def _text(text: ExplainedText, top: float) -> tuple[list[str], float]:
             before = kept
         top += _GAP / 2
     for note in notes(text):
-        lines.append(_words(_MARGIN, top + 12, note, weight="bold"))
+        lines.append(words(_MARGIN, top + 12, note, weight="bold"))
         top += _ROW
     return lines, top + _GAP
 
@@ -82,21 +82,5 @@ def _cell(x: float, top: float, width: float, text: str, colors: tuple[str, str]
     fill, ink = colors
     return (
         f'<rect x="{x:.1f}" y="{top + 1:.1f}" width="{width:.1f}" height="{_ROW - 4}" rx="3" fill="{fill}"/>'
-        + _words(x + width / 2, top + 15, text, anchor="middle", fill=ink)
-    )
-
-
-def _words(
-    x: float,
-    y: float,
-    words: str,
-    *,
-    size: int = 12,
-    weight: str = "normal",
-    anchor: str = "start",
-    fill: str = "#000000",
-) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}" '
-        f'xml:space="preserve">{escape(words)}</text>'
+        + words(x + width / 2, top + 15, text, anchor="middle", fill=ink)
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
 from exporters.profile_report import Profile
+from exporters.svg_text import words
 
 CHART = "profile.svg"
 RUNTIMES = {"tflite": "LiteRT", "onnx": "ONNX Runtime"}
@@ -73,15 +74,15 @@ def svg(profile: Profile) -> str:
         f'<svg xmlns="{_NAMESPACE}" width="{width}" height="{height}" viewBox="0 0 {width} {height}" style="{_FONT}">',
         f"<title>{escape(_title(profile))}</title>",
         '<rect width="100%" height="100%" fill="#ffffff"/>',
-        _words(_MARGIN, 30, _title(profile), size=16, weight="bold"),
-        _words(_MARGIN, 50, _subtitle(profile), fill="#555555"),
+        words(_MARGIN, 30, _title(profile), size=16, weight="bold"),
+        words(_MARGIN, 50, _subtitle(profile), fill="#555555"),
         *_legend(list(measured)),
         *_grid(scale, bottom),
     ]
     for number, part in enumerate(profile.parts):
         top = _TOP + number * group
         middle = top + (group - _GAP) / 2 + 4
-        lines.append(_words(_MARGIN + _LABELS - 10, middle, part.part, size=13, anchor="end"))
+        lines.append(words(_MARGIN + _LABELS - 10, middle, part.part, size=13, anchor="end"))
         for index, (name, shares) in enumerate(measured.items()):
             share, y = shares[part.part], top + index * _BAR
             length = share / (scale / 10) * _BARS
@@ -90,9 +91,9 @@ def svg(profile: Profile) -> str:
                 f'fill="{_COLORS[index % len(_COLORS)]}"><title>{escape(f"{part.part}, {name}: {percent(share)}")}'
                 "</title></rect>"
             )
-            lines.append(_words(_MARGIN + _LABELS + length + 5, y + 11, percent(share), size=11))
+            lines.append(words(_MARGIN + _LABELS + length + 5, y + 11, percent(share), size=11))
     notes = f"{profile.rounds} interleaved rounds, one row, one thread, {profile.cpu}."
-    lines += [_words(_MARGIN, bottom + 40, notes, size=11, fill="#555555"), "</svg>"]
+    lines += [words(_MARGIN, bottom + 40, notes, size=11, fill="#555555"), "</svg>"]
     return "\n".join(lines) + "\n"
 
 
@@ -112,7 +113,7 @@ def _legend(names: list[str]) -> Iterator[str]:
     left = _MARGIN
     for index, name in enumerate(names):
         yield f'<rect x="{left}" y="62" width="12" height="12" fill="{_COLORS[index % len(_COLORS)]}"/>'
-        yield _words(left + 17, 72, name)
+        yield words(left + 17, 72, name)
         left += 17 + 7 * len(name) + 22
 
 
@@ -121,20 +122,4 @@ def _grid(scale: int, bottom: int) -> Iterator[str]:
     for tenth in range(0, scale + 1, step):
         x = _MARGIN + _LABELS + tenth / scale * _BARS
         yield f'<line x1="{x:.1f}" y1="{_TOP - 6}" x2="{x:.1f}" y2="{bottom}" stroke="#dddddd"/>'
-        yield _words(x, bottom + 14, f"{10 * tenth} %", size=11, anchor="middle", fill="#555555")
-
-
-def _words(
-    x: float,
-    y: float,
-    words: str,
-    *,
-    size: int = 12,
-    weight: str = "normal",
-    anchor: str = "start",
-    fill: str = "#000000",
-) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}">'
-        f"{escape(words)}</text>"
-    )
+        yield words(x, bottom + 14, f"{10 * tenth} %", size=11, anchor="middle", fill="#555555")
