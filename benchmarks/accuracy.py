@@ -18,8 +18,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from exporters.runners import TfliteRunner
-from models_tf import checkpoint
+from exporters.formats.runners import TfliteRunner
+from models_tf.checkpoints import projection as checkpoint
 from models_tf.data import Row, read_table
 from models_tf.ops.projection.library import HostProjection
 
@@ -64,7 +64,7 @@ SETTINGS = {
 
 
 def run(*arguments: str | Path) -> None:
-    command = [sys.executable, "-m", "exporters.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "exporters.commands.main", *map(str, arguments)]
     print("$ export-mobile", *command[3:], flush=True)
     subprocess.run(command, check=True)
 

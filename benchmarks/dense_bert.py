@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from exporters import ExportRequest, export
-from exporters.runners import KerasRunner, OnnxRunner, TfliteRunner
-from exporters.versions import versions
+from exporters.formats.runners import KerasRunner, OnnxRunner, TfliteRunner
+from exporters.report.versions import versions
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
-from models_tf.huggingface import checkpoint
 from models_tf.tasks import CLASSIFICATION, read_rows
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
 
 REFERENCE = "PyTorch"
 BATCH = 32

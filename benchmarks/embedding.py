@@ -104,8 +104,8 @@ def int8_errors(checkpoint: Path) -> dict[str, float]:
     """Of the narrow product in int8, by how much of the singular values is in the table: its squared error as a share. One scale
     for the table, one for each column of the matrix, as the files have them.
     """
+    from models_tf.checkpoints import encoder as checkpoints
     from models_tf.compress.factorize import factors
-    from models_tf.huggingface import checkpoint as checkpoints
 
     table = checkpoints.load(checkpoint).tensors["word_embedding"].astype(np.float64)
     words, kernel = factors(table, SIZE)

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from in_turn import redact
 
-from exporters.runners import OnnxRunner, TfliteRunner
-from exporters.versions import cpu_name
+from exporters.formats.runners import OnnxRunner, TfliteRunner
+from exporters.report.versions import cpu_name
 
 RECIPES = ("float32", "fp16", "int8-dynamic", "int8")
 TARGETS = ("tflite", "onnx")

@@ -20,7 +20,7 @@ from typing import Any
 import in_turn
 import numpy as np
 
-from exporters.versions import cpu_name
+from exporters.report.versions import cpu_name
 
 PARTS = 12
 WIDTHS = (12, 9, 6, 3)
@@ -114,9 +114,9 @@ def make_starts(checkpoint: Path, work: Path, wanted: list[str]) -> None:
     missing = [name for name in wanted if not (work / "start" / name / "config.json").is_file()]
     if not missing:
         return
+    from models_tf.checkpoints import encoder as checkpoints
     from models_tf.compress import ghosts, width
     from models_tf.encoder.network import Network
-    from models_tf.huggingface import checkpoint as checkpoints
 
     origin = checkpoints.load(checkpoint)
     network = Network(config=origin.config, head=origin.head, tensors=origin.tensors)
@@ -142,7 +142,7 @@ def measure_importance(origin, network, path):  # type: ignore[no-untyped-def]
     from models_tf.spec import LOGITS
     from models_tf.tasks import CLASSIFICATION, read_rows
     from models_tf.tasks.rows import Columns
-    from models_tf.tokenization import Tokenizer
+    from models_tf.tokenizers.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.from_files(origin.tokenizer_files, str(path))
     columns = Columns(text=None, pair=None, label=None)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from exporters.runners import OnnxRunner, TfliteRunner
+from exporters.formats.runners import OnnxRunner, TfliteRunner
 
 TARGETS = ("tflite", "onnx")
 WARM_UP = 2

@@ -23,12 +23,15 @@ from typing import Any
 
 import numpy as np
 
-from exporters import ExportRequest, artifacts, rows, subject
-from exporters.native_log import quiet
-from exporters.runners import OnnxRunner, TfliteRunner
-from exporters.to_onnx import to_onnx
-from exporters.to_tflite import trace
-from exporters.versions import cpu_name, versions
+from exporters import ExportRequest
+from exporters.console.native_log import quiet
+from exporters.data import rows
+from exporters.formats import artifacts
+from exporters.formats.onnx.convert import to_onnx
+from exporters.formats.runners import OnnxRunner, TfliteRunner
+from exporters.formats.tflite.convert import trace
+from exporters.report.versions import cpu_name, versions
+from exporters.sources import base as subject
 from quantize.recipe import RECIPES
 
 OURS_RECIPES = ("float32", "int8-dynamic", "int8")

@@ -19,9 +19,9 @@ from typing import Any
 
 import in_turn
 
-from exporters.profile_tflite import read
-from exporters.versions import cpu_name
-from quantize.flatbuffer import read_model
+from exporters.formats.tflite.profile import read
+from exporters.report.versions import cpu_name
+from quantize.tflite.flatbuffer import read_model
 
 DENSE = "dense"
 RECIPES = ("float32", "int8")

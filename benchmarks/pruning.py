@@ -19,7 +19,7 @@ from typing import Any
 import frontier
 import in_turn
 
-from exporters.versions import cpu_name
+from exporters.report.versions import cpu_name
 
 RECOVERY_ROWS = 6_400
 _GLOBAL = ("--prune-heads", "0.4", "--head-scope", "global", "--head-importance")
@@ -117,11 +117,11 @@ def report(args: argparse.Namespace) -> dict[str, Any]:
 
 def right_before(folder: Path, path: Path) -> int:
     """Rows that the model answers right as it was cut, in Keras."""
+    from models_tf.checkpoints import encoder as checkpoint
     from models_tf.encoder.model import Encoder
-    from models_tf.huggingface import checkpoint
     from models_tf.tasks import CLASSIFICATION, read_rows
     from models_tf.tasks.rows import Columns
-    from models_tf.tokenization import Tokenizer
+    from models_tf.tokenizers.tokenizer import Tokenizer
     from models_tf.training.token_batches import Predictor
 
     found = checkpoint.load(folder)

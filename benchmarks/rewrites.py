@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 import onnx
 
-from exporters.to_onnx import to_onnx
-from exporters.to_tflite import to_tflite, trace
+from exporters.formats.onnx.convert import to_onnx
+from exporters.formats.tflite.convert import to_tflite, trace
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.heads import Head
@@ -35,7 +35,7 @@ from models_tf.encoder.rewrites.attention import drop_key_bias, move_value_bias,
 from models_tf.encoder.rewrites.embedding import bake_segment, cut_positions, trigram_convolution
 from models_tf.encoder.rewrites.fold_norms import fold_norms
 from models_tf.encoder.rewrites.layers import first_token_only, fuse_input
-from quantize import flatbuffer
+from quantize.tflite import flatbuffer
 
 TIME = 128
 VOCABULARY = 1000  # the table is only read from; a small one converts faster

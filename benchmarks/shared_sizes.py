@@ -17,12 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from exporters import artifacts, rows, subject
-from exporters.audit import audit
+from exporters.data import rows
+from exporters.formats import artifacts
+from exporters.formats.audit import audit
+from exporters.report.versions import versions
 from exporters.request import ExportRequest
-from exporters.token_subject import TokenSubject
-from exporters.versions import versions
-from models_tf.huggingface.checkpoint import with_tensors
+from exporters.sources import base as subject
+from exporters.sources.tokens import TokenSubject
+from models_tf.checkpoints.encoder import with_tensors
 from quantize.recipe import RECIPES
 
 CALIBRATION_ROWS = 4

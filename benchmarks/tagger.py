@@ -24,14 +24,14 @@ from typing import Any
 import in_turn
 import numpy as np
 
-from exporters.versions import cpu_name
+from exporters.report.versions import cpu_name
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.data import read_table, read_tagged
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.model import Encoder
-from models_tf.huggingface import checkpoint
 from models_tf.spec import IDS, LOGITS
 from models_tf.tasks import TOKEN_CLASSIFICATION, read_rows
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.token_batches import Predictor
 
 BATCH, ROUNDS = 32, 40

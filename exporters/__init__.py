@@ -7,7 +7,7 @@ TYPE_CHECKING = False  # as in `typing`, whose import would be most of the cost
 if TYPE_CHECKING:
     from exporters.errors import ExportError as ExportError
     from exporters.pipeline import export as export
-    from exporters.report import Report as Report
+    from exporters.report.report import Report as Report
     from exporters.request import ExportRequest as ExportRequest
     from models_tf.errors import InputError as InputError
 
@@ -17,7 +17,7 @@ _HOME = {
     "ExportError": "exporters.errors",
     "ExportRequest": "exporters.request",
     "InputError": "models_tf.errors",
-    "Report": "exporters.report",
+    "Report": "exporters.report.report",
     "export": "exporters.pipeline",
 }
 

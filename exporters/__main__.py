@@ -15,7 +15,7 @@ def main() -> int:
     if ours:
         # An exception inside of an import can be swallowed or turned into another one: leave at once instead.
         signal.signal(signal.SIGINT, lambda *_: _leave())
-    from exporters.cli import main as run
+    from exporters.commands.main import main as run
 
     if ours:
         signal.signal(signal.SIGINT, signal.default_int_handler)

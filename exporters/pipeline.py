@@ -3,12 +3,17 @@
 The whole job in order; each step is a module of its own. Only this and the command touch the file system.
 """
 
-from exporters import artifacts, bench, gate, inspection, rows, subject, verify
-from exporters.output import OutputFolder
-from exporters.progress import Progress
-from exporters.report import Report
+from exporters.console.output_folder import OutputFolder
+from exporters.console.progress import Progress
+from exporters.data import rows
+from exporters.formats import artifacts
+from exporters.report.report import Report
+from exporters.report.versions import cpu_name, versions
 from exporters.request import ExportRequest
-from exporters.versions import cpu_name, versions
+from exporters.sources import base as subject
+from exporters.verify import gate, inspection
+from exporters.verify import latency as bench
+from exporters.verify import verification as verify
 from quantize.recipe import RECIPES
 
 

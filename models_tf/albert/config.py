@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from models_tf.bert.config import KEPT_FFN_KEY, KEPT_HEADS_KEY
+from models_tf.checkpoints.document import Document, spelling
 from models_tf.encoder.config import LAYER_NORM, MAX_LAYERS, MAX_VOCABULARY, EncoderConfig
 from models_tf.errors import InputError
-from models_tf.huggingface.document import Document, spelling
 from models_tf.powerbert.config import RETENTION_KEYS, retention_keys, with_retention, without_retention
 
 MODEL_TYPE = "albert"

@@ -1,10 +1,10 @@
 """PyTorch's tensors of ALBERT: the rename table. The head of masked words is left out."""
 
 from models_tf.albert.config import MODEL_TYPE, PRESETS, from_document, groups_of, to_document
+from models_tf.checkpoints.family import Family
+from models_tf.checkpoints.port import PortLine, dense, norm, table
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
-from models_tf.huggingface.family import Family
-from models_tf.huggingface.port import PortLine, dense, norm, table
 
 PREFIX = "albert."
 ARCHITECTURES = {

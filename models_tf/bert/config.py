@@ -8,9 +8,9 @@ weights and how wide the word embedding is, and `transformers` cannot read such 
 from collections.abc import Mapping
 from typing import Any
 
+from models_tf.checkpoints.document import Document, spelling
 from models_tf.encoder.config import LAYER_NORM, MAX_LAYERS, MAX_VOCABULARY, EncoderConfig
 from models_tf.errors import InputError
-from models_tf.huggingface.document import Document, spelling
 
 MODEL_TYPE = "bert"
 BASE: dict[str, Any] = {

@@ -4,10 +4,10 @@ The projection of a factorised embedding is ours; no other program has it.
 """
 
 from models_tf.bert.config import MODEL_TYPE, PRESETS, from_document, to_document
+from models_tf.checkpoints.family import Family
+from models_tf.checkpoints.port import PortLine, dense, norm, table
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
-from models_tf.huggingface.family import Family
-from models_tf.huggingface.port import PortLine, dense, norm, table
 
 PREFIX = "bert."
 ARCHITECTURES = {

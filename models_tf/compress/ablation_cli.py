@@ -39,9 +39,9 @@ def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
         raise InputError(f"--rows must be at least 1. Received: {args.rows}.")
     if args.output is not None:
         _check_output(args.output, force=args.force)
-    from models_tf.atomic_files import write_files
+    from models_tf.checkpoints import encoder as checkpoint
+    from models_tf.checkpoints.atomic_files import write_files
     from models_tf.compress import ablation, ablation_text, rows
-    from models_tf.huggingface import checkpoint
     from models_tf.tasks.rows import Columns
 
     start = checkpoint.load(args.checkpoint, model=args.model)

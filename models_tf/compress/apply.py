@@ -10,6 +10,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from models_tf.checkpoints.encoder import EncoderCheckpoint, to_document
+from models_tf.checkpoints.initial import initial_tensors
 from models_tf.compress import factorize, ghosts, heads, layers, neurons, retention, share, width
 from models_tf.compress.checks import check, check_not_dropped
 from models_tf.compress.layer_choice import LayerChoice
@@ -28,8 +30,6 @@ from models_tf.compress.settings import (
 from models_tf.encoder.config import BY_CHANCE
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from models_tf.huggingface.checkpoint import EncoderCheckpoint, to_document
-from models_tf.huggingface.initial import initial_tensors
 from models_tf.tasks.rows import TaskRows
 
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.compress.cli import RECORD_FILE, from_args, is_given
 from models_tf.compress.settings import DEFAULT_ROWS
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.tasks.rows import Columns, TaskRows
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +64,9 @@ def prune_vocabulary(
     """
     if not is_given(args) or not from_args(args).prune_vocab:
         return None
-    from models_tf import vocabulary as whole_files
     from models_tf.compress import vocabulary
     from models_tf.compress.vocabulary_data import used_tokens
+    from models_tf.tokenizers import vocabulary as whole_files
 
     tokenizer = Tokenizer.from_files(files, source)
     own = (args.train, args.dev, getattr(args, "unlabelled", None))

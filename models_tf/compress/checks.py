@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.compress import heads
 from models_tf.compress.layer_choice import LayerChoice
 from models_tf.compress.settings import ALBERT, COMPRESSIBLE, TAGGER, Compression, check_kept_tokens
 from models_tf.encoder.heads import BASE
 from models_tf.errors import InputError
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
 
 
 def check(checkpoint: EncoderCheckpoint, settings: Compression) -> None:

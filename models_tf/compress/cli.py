@@ -216,9 +216,9 @@ def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
 
 
 def _compress(args: argparse.Namespace, settings: Compression, output: Any, stderr: TextIO) -> dict[str, Any]:
+    from models_tf.checkpoints import encoder as checkpoint
     from models_tf.compress import apply
     from models_tf.compress.source import load_bert
-    from models_tf.huggingface import checkpoint
     from models_tf.tasks.rows import Columns
     from models_tf.training.token_learner import TRAINING_FILE
 
@@ -249,7 +249,7 @@ def _compress(args: argparse.Namespace, settings: Compression, output: Any, stde
     used = None
     if settings.prune_vocab:
         from models_tf.compress.vocabulary_data import used_tokens
-        from models_tf.tokenization import Tokenizer
+        from models_tf.tokenizers.tokenizer import Tokenizer
 
         if not args.vocab_data:
             raise InputError("--prune-vocab keeps the tokens of texts: give --vocab-data FILE. Received: none.")

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from models_tf.checkpoints.initial import initial_tensors
 from models_tf.encoder.config import GHOST_HEADS, EncoderConfig
 from models_tf.encoder.network import Network
-from models_tf.huggingface.initial import initial_tensors
 
 
 def add_ghosts(

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from models_tf.checkpoints.document import MULTI_LABEL
+from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.compress.importance import Loss
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
 from models_tf.errors import InputError
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
-from models_tf.huggingface.document import MULTI_LABEL
 from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tasks import CLASSIFICATION as CLASSES
 from models_tf.tasks import QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION, read_rows
 from models_tf.tasks.rows import Columns, TaskRows
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.token_batches import lengths_of
 from models_tf.training.token_losses import task_loss
 

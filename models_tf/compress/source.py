@@ -1,11 +1,11 @@
 """Reads the checkpoint that is to be compressed: a BERT of any of our kinds; any other is refused by its name."""
 
 from models_tf import registry
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.checkpoints.folder import CONFIG_FILE, find_folder, read_document
 from models_tf.compress.settings import COMPRESSIBLE
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
-from models_tf.huggingface.folder import CONFIG_FILE, find_folder, read_document
 
 
 def load_bert(source: str, model: str | None = None) -> EncoderCheckpoint:

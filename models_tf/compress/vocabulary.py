@@ -1,6 +1,6 @@
 """A checkpoint with some of its tokens: rows of the word embedding, the tokenizer's files and the numbers in config.json.
 
-On texts whose tokens are all kept, ids are the same up to their numbers and so are all answers: see `models_tf/vocabulary.py`.
+On texts whose tokens are all kept, ids are the same up to their numbers and so are all answers: see `models_tf/tokenizers/vocabulary.py`.
 Other texts fall into smaller pieces that were kept, or become unknown.
 """
 
@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from models_tf import vocabulary
+from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers import vocabulary
+from models_tf.tokenizers.tokenizer import Tokenizer
 
 WORDS = "word_embedding"
 

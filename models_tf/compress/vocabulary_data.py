@@ -1,7 +1,7 @@
 """Which tokens the texts of files need: what `--prune-vocab` keeps. Files are read as the task reads them.
 
 Tables (.tsv .csv .jsonl), tagged words (.conll .conllu), SQuAD for question answering, and plain text, a text a line; .gz of them.
-Whole texts count, however long. Leaves out which tokens stay in any case: `models_tf/vocabulary.py`.
+Whole texts count, however long. Leaves out which tokens stay in any case: `models_tf/tokenizers/vocabulary.py`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,8 +19,8 @@ from models_tf.errors import InputError
 from models_tf.spec import IDS
 from models_tf.tasks import QUESTION_ANSWERING, read_rows
 from models_tf.tasks.rows import Columns, clean
-from models_tf.tokenization import Tokenizer
-from models_tf.vocabulary import Vocabulary
+from models_tf.tokenizers.tokenizer import Tokenizer
+from models_tf.tokenizers.vocabulary import Vocabulary
 
 _CHUNK = 512
 # Tokens of a sentence of words: beyond any model's positions.

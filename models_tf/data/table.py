@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
-from models_tf.json_text import parse_json
 
 TEXT_COLUMNS = ("text", "sentence", "utterance")
 LABEL_COLUMNS = ("label", "intent", "class", "category")

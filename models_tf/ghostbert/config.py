@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from models_tf.bert import config as bert
+from models_tf.checkpoints.document import Document
 from models_tf.encoder.config import GHOST_FORMS, GHOST_HEADS, EncoderConfig
 from models_tf.errors import InputError
-from models_tf.huggingface.document import Document
 
 MODEL_TYPE = "ghostbert"
 _GHOST_KEYS = ("ghost_heads", "ghost_folds", "ghost_on", "ghost_kernel")

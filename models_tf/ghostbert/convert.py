@@ -1,10 +1,10 @@
 """The tensors of GhostBERT in a file: BERT's names, and those of the ghosts, which no other program has."""
 
 from models_tf.bert import convert as bert
+from models_tf.checkpoints.family import Family
+from models_tf.checkpoints.port import PortLine
 from models_tf.encoder.config import EncoderConfig
 from models_tf.ghostbert.config import MODEL_TYPE, PRESETS, from_document, to_document
-from models_tf.huggingface.family import Family
-from models_tf.huggingface.port import PortLine
 
 GHOSTS = {"ghost_heads": "attention.ghosts", "ghost_folds": "ghosts"}
 

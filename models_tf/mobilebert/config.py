@@ -15,9 +15,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from models_tf.checkpoints.document import Document, spelling
 from models_tf.encoder.config import MAX_FFN, MAX_LAYERS, MAX_VOCABULARY, NO_NORM, NORMS, EncoderConfig
 from models_tf.errors import InputError
-from models_tf.huggingface.document import Document, spelling
 
 MODEL_TYPE = "mobilebert"
 TORCH_NORM_EPSILON = 1e-5  # of `torch.nn.LayerNorm` where no other is given

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from models_tf.checkpoints.family import Family
+from models_tf.checkpoints.port import PortLine, dense, norm, table
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
-from models_tf.huggingface.family import Family
-from models_tf.huggingface.port import PortLine, dense, norm, table
 from models_tf.mobilebert.config import MODEL_TYPE, PRESETS, from_document, to_document
 
 PREFIX = "mobilebert."

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from models_tf.bert import config as bert
+from models_tf.checkpoints.document import Document
 from models_tf.encoder.config import BY_SIGNIFICANCE, RETENTIONS, EncoderConfig
 from models_tf.errors import InputError
-from models_tf.huggingface.document import Document
 
 MODEL_TYPE = "powerbert"
 RETENTION_KEYS = ("retention", "retention_by", "retention_seed")

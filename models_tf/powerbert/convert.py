@@ -2,8 +2,8 @@
 
 from models_tf.bert import config as bert_config
 from models_tf.bert import convert as bert
+from models_tf.checkpoints.family import Family
 from models_tf.encoder.heads import BASE, CLASSIFICATION
-from models_tf.huggingface.family import Family
 from models_tf.powerbert.config import MODEL_TYPE, PRESETS, from_document, to_document
 
 FAMILY = Family(

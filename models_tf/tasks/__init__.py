@@ -9,7 +9,7 @@ from models_tf.errors import InputError
 
 if TYPE_CHECKING:
     from models_tf.tasks.rows import Columns, TaskRows
-    from models_tf.tokenization import Tokenizer
+    from models_tf.tokenizers.tokenizer import Tokenizer
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
 TOKEN_CLASSIFICATION, QUESTION_ANSWERING = "token-classification", "question-answering"

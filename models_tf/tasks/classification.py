@@ -14,11 +14,11 @@ import numpy as np
 from models_tf.data import Row, labels_of, read_table
 from models_tf.data.table import LABEL_COLUMNS
 from models_tf.errors import InputError
-from models_tf.score import Score
 from models_tf.spec import LOGITS
 from models_tf.tasks import metrics
 from models_tf.tasks.rows import Columns, TaskRows, clean, cut_rows, number_labels
-from models_tf.tokenization import Tokenizer
+from models_tf.tasks.score import Score
+from models_tf.tokenizers.tokenizer import Tokenizer
 
 CLASS_COLUMNS = (*LABEL_COLUMNS, "gold_label", "Quality")
 SCORE_COLUMNS = ("score", "label", "similarity")

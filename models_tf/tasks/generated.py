@@ -10,7 +10,7 @@ from models_tf.tasks.classification import ClassificationRows, RegressionRows
 from models_tf.tasks.question_answering import QuestionRows
 from models_tf.tasks.rows import TaskRows
 from models_tf.tasks.tagging import TaggingRows
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
 
 # Where BERT's own vocabulary has them; a smaller one has them where it can.
 _CLS, _SEP = 101, 102

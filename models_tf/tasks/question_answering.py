@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from models_tf.errors import InputError
-from models_tf.score import Score
 from models_tf.spec import END_LOGITS, MASK, START_LOGITS
 from models_tf.tasks import squad_metric
 from models_tf.tasks.rows import TaskRows
+from models_tf.tasks.score import Score
 from models_tf.tasks.squad_json import read_json
 from models_tf.tasks.squad_records import is_records, read_records
 from models_tf.tasks.squad_windows import Window
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
 
 N_BEST = 20
 MAX_ANSWER_LEN = 30

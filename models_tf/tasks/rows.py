@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from models_tf.errors import InputError
-from models_tf.score import Score
 from models_tf.spec import IDS, MASK, SEGMENTS
+from models_tf.tasks.score import Score
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from models_tf.errors import InputError
 from models_tf.spec import LOGITS
 from models_tf.tasks.classification import ClassificationRows
 from models_tf.tasks.rows import clean, cut_rows
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
 
 SUFFIX = ".txt"
 _SEED = 0

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
-from models_tf.json_text import parse_json
 from models_tf.spec import END_LOGITS, IDS, MASK, SEGMENTS, START_LOGITS
 from models_tf.tasks.rows import clean
 from models_tf.tasks.squad_windows import Question, SpanWindow, Window, cut, most_context
-from models_tf.tokenization import Pieces, Tokenizer
+from models_tf.tokenizers.tokenizer import Pieces, Tokenizer
 
 # [CLS] question [SEP] passage [SEP]
 _SPECIALS = 3

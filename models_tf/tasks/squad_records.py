@@ -15,7 +15,7 @@ from models_tf.tasks.rows import clean
 from models_tf.tasks.squad_json import SquadRows
 from models_tf.tasks.squad_text import join_pieces
 from models_tf.tasks.squad_windows import Question, Window, WordWindow
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
 
 _SUFFIXES = (".tfrecord", ".tfrecords", ".tf_record")
 _INPUTS = {IDS: "input_ids", MASK: "input_mask", SEGMENTS: "segment_ids"}

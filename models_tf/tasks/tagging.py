@@ -14,11 +14,11 @@ import numpy as np
 from models_tf.data import read_tagged
 from models_tf.data.tag_scheme import check_tags
 from models_tf.errors import InputError
-from models_tf.score import Score
 from models_tf.spec import IDS, LOGITS
 from models_tf.tasks import metrics
 from models_tf.tasks.rows import Columns, TaskRows, clean, number_labels
-from models_tf.tokenization import Tokenizer
+from models_tf.tasks.score import Score
+from models_tf.tokenizers.tokenizer import Tokenizer
 
 # No loss at this position: special tokens, further pieces of a word, padding.
 NO_LOSS = -100

@@ -8,7 +8,7 @@ from models_tf.data.unlabelled import read_sentences
 from models_tf.errors import InputError
 from models_tf.tasks.rows import clean, cut_rows
 from models_tf.tasks.tagging import TaggingRows
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
 
 
 def read_untagged(path: Path, *, tokenizer: Tokenizer, max_len: int) -> TaggingRows:

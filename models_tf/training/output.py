@@ -15,8 +15,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from models_tf import checkpoint
-from models_tf.atomic_files import write_files
+from models_tf.checkpoints import projection as checkpoint
+from models_tf.checkpoints.atomic_files import write_files
 from models_tf.errors import InputError
 from models_tf.training.state import STATE_FILE, Position, save_state
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from models_tf import registry
+from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
-from models_tf.json_text import parse_json
 
 
 def split_override(override: str) -> tuple[str, str | None]:

@@ -3,8 +3,8 @@
 import argparse
 import dataclasses
 
+from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.errors import InputError
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.training.overrides import split_override, with_overrides
 from models_tf.training.power_settings import PowerSettings
 from models_tf.training.token_settings import TokenSettings

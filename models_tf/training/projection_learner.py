@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 import tf_keras as keras
 
-from models_tf import checkpoint
+from models_tf.checkpoints import projection as checkpoint
 from models_tf.training import batches as data
 from models_tf.training import losses
 from models_tf.training.features import project
@@ -24,7 +24,7 @@ TYPO_PROBABILITY = 0.2
 
 
 class ProjectionLearner:
-    """A `Learner`; the folder that it writes is that of `models_tf.checkpoint`."""
+    """A `Learner`; the folder that it writes is that of `models_tf.checkpoints.projection`."""
 
     def __init__(
         self,

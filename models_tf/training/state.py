@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from models_tf.atomic_files import write_files
+from models_tf.checkpoints.atomic_files import write_files
+from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
-from models_tf.json_text import parse_json
 
 STATE_FILE = "resume.safetensors"
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.data import TaggedRow, labels_of, read_table, read_tagged
 from models_tf.data.tag_scheme import check_tags
 from models_tf.encoder.heads import ORDER_LABELS
 from models_tf.errors import InputError
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.tasks import CLASSIFICATION, QUESTION_ANSWERING, REGRESSION, SENTENCE_ORDER, TOKEN_CLASSIFICATION
 from models_tf.tasks.classification import CLASS_COLUMNS
 from models_tf.tasks.rows import number_labels, shorten

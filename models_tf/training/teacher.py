@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import tensorflow as tf
 
-from models_tf import checkpoint
+from models_tf.checkpoints import projection as checkpoint
 from models_tf.errors import InputError
 from models_tf.training.features import project
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.config import NO_NORM, EncoderConfig
 from models_tf.errors import InputError
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.spec import IDS, MASK
 
 _SCALE_ROWS = 256  # thousands of tokens

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.document import MULTI_LABEL
+from models_tf.checkpoints.folder import CONFIG_FILE, read_document
 from models_tf.encoder.heads import CLASSIFICATION
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
-from models_tf.huggingface.document import MULTI_LABEL
-from models_tf.huggingface.folder import CONFIG_FILE, read_document
 from models_tf.spec import LOGITS
 from models_tf.tasks.rows import clean, number_labels, shorten
-from models_tf.tokenization import VOCAB, Tokenizer
+from models_tf.tokenizers.tokenizer import VOCAB, Tokenizer
 from models_tf.training.batches import Examples
 from models_tf.training.output import TrainingOutput
 from models_tf.training.progress import Progress

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.errors import InputError
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.tasks import read_rows
 from models_tf.tasks.rows import Columns, TaskRows
 from models_tf.tasks.tagging import TaggingRows
 from models_tf.tasks.untagged import read_untagged
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.token_settings import TokenSettings
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from models_tf.atomic_files import write_files
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.atomic_files import write_files
+from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.checkpoints.folder import CONFIG_FILE, TOKENIZER_FILES
+from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.weights import WEIGHTS_FILE
 from models_tf.compress.cli import RECORD_FILE
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.model import Encoder
-from models_tf.huggingface import checkpoint
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
-from models_tf.huggingface.folder import CONFIG_FILE, TOKENIZER_FILES
-from models_tf.huggingface.weights import WEIGHTS_FILE
-from models_tf.json_text import parse_json
 from models_tf.spec import MASK
 from models_tf.tasks.rows import TaskRows
 from models_tf.training.adamw import AdamW

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.heads import BASE, QUESTIONS
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.spec import LOGITS
 from models_tf.tasks import CLASSIFICATION, REGRESSION, SENTENCE_ORDER, TOKEN_CLASSIFICATION
 from models_tf.tasks.rows import TaskRows, shorten
-from models_tf.tokenization import VOCAB, Tokenizer
+from models_tf.tokenizers.tokenizer import VOCAB, Tokenizer
 from models_tf.training.output import TrainingOutput
 from models_tf.training.progress import Progress
 from models_tf.training.token_batches import Predictor

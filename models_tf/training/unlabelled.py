@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
 from models_tf.spec import LOGITS
 from models_tf.tasks.tagging import NO_LOSS, TaggingRows
 from models_tf.training.batches import like_length

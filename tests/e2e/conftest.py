@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from export_command import LABELS, WORDS
+from support.export_command import LABELS, WORDS
 
 
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory) -> Path:
     """Random weights of every kind: no gamma of 1, no bias of 0, no variance of 1 that could hide a fault."""
-    from models_tf import checkpoint
+    from models_tf.checkpoints import projection as checkpoint
     from models_tf.ops.projection.config import ProjectionConfig
     from models_tf.prado.config import PradoConfig
     from models_tf.prado.model import Prado

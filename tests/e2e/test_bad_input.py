@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from export_command import command, environment, everything_under, run
+from support.export_command import command, environment, everything_under, run
 
 # Progress would be shown without it: bad input is one line all the same.
 with_and_without_json = pytest.mark.parametrize("json_flag", [True, False], ids=["json", "plain"])

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from export_command import everything_under, run
-from exporters import cli
-from tiny_checkpoints import write_checkpoint
+from exporters.commands import main as cli
+from support.export_command import everything_under, run
+from support.tiny_checkpoints import write_checkpoint
 
 Refused = Callable[..., str]
 Change = Callable[[dict[str, np.ndarray]], Any]
@@ -34,7 +34,7 @@ def mobilebert(tmp_path_factory) -> Path:
 @pytest.fixture
 def refused(tmp_path, monkeypatch, capfd) -> Refused:
     """Runs the command in a fresh folder, asserts the four claims, and returns the line."""
-    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
 
     def check(*arguments: object) -> str:
         place = tmp_path / "fresh"

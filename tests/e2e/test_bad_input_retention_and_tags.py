@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from export_command import everything_under, run
-from exporters import cli
-from tiny_checkpoints import write_checkpoint
+from exporters.commands import main as cli
+from support.export_command import everything_under, run
+from support.tiny_checkpoints import write_checkpoint
 
 Refused = Callable[..., str]
 TAGS = "1\tB-X\n2\tI-X\n3\tO\n\n4\tO\n5\tB-X\n"
@@ -43,7 +43,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Refused:
     """Runs the command in a fresh folder, asserts the four claims, and returns the line."""
-    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
 
     def check(*arguments: object) -> str:
         place = tmp_path / "fresh"

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import squad_files
-from compress_cases import bert, outputs, stored
-from export_command import everything_under, run
-from exporters import cli
+from exporters.commands import main as cli
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.network import Network
-from models_tf.huggingface import checkpoint
-from random_encoders import relative_error, rows
-from tiny_checkpoints import write_checkpoint
+from support import squad_files
+from support.compress_cases import bert, outputs, stored
+from support.export_command import everything_under, run
+from support.random_encoders import relative_error, rows
+from support.tiny_checkpoints import write_checkpoint
 
 
 @pytest.fixture(scope="module")

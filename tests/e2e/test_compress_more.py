@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compress_cases import bert, outputs, stored
-from export_command import everything_under
-from exporters import cli
+from exporters.commands import main as cli
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.network import Network
-from models_tf.huggingface import checkpoint
-from models_tf.tokenization import Tokenizer
-from random_encoders import relative_error
+from models_tf.tokenizers.tokenizer import Tokenizer
+from support.compress_cases import bert, outputs, stored
+from support.export_command import everything_under
+from support.random_encoders import relative_error
 
 Command = Callable[..., tuple[int, str, str]]
 WORDS = range(0, 50, 2)  # of the vocabulary's 57 numbers
@@ -42,7 +42,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def command(tmp_path, monkeypatch, capfd) -> Command:
-    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     (tmp_path / "fresh").mkdir()
     monkeypatch.chdir(tmp_path / "fresh")
 

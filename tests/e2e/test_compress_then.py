@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from compress_cases import bert, stored
-from export_command import everything_under
-from exporters import cli
+from exporters.commands import main as cli
 from exporters.request import ExportRequest
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress import before_training
 from models_tf.compress.settings import Compression
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
+from support.compress_cases import bert, stored
+from support.export_command import everything_under
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -36,7 +36,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def command(tmp_path, monkeypatch, capfd) -> Command:
-    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     (tmp_path / "fresh").mkdir()
     monkeypatch.chdir(tmp_path / "fresh")
 

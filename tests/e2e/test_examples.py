@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from exporters import ExportRequest, export
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
-from models_tf.huggingface import checkpoint
-from models_tf.tokenization import Tokenizer
-from tiny_checkpoints import LENGTH, write_checkpoint
+from models_tf.tokenizers.tokenizer import Tokenizer
+from support.tiny_checkpoints import LENGTH, write_checkpoint
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
@@ -28,7 +28,7 @@ def run(script: str, *arguments: str | Path) -> str:
 @pytest.fixture(scope="module")
 def snips_export(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examples") / "out"
-    command = [sys.executable, "-m", "exporters.cli", "--output", str(folder)]
+    command = [sys.executable, "-m", "exporters.commands.main", "--output", str(folder)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return folder
@@ -66,7 +66,7 @@ def test_a_token_models_file_answers_what_its_export_recorded(tmp_path: Path) ->
     (tmp_path / "rows.tsv").write_text("\n".join(["text\tlabel", *rows]) + "\n", encoding="utf-8")  # one text a row
     command += ["--eval-data", tmp_path / "rows.tsv", "--output", tmp_path / "out"]
     done = subprocess.run(
-        [sys.executable, "-m", "exporters.cli", *map(str, command)],
+        [sys.executable, "-m", "exporters.commands.main", *map(str, command)],
         check=False,
         capture_output=True,
         text=True,

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from test_export_tokens import assert_complete
 
-from exporters import cli
+from exporters.commands import main as cli
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
-from models_tf.huggingface import checkpoint
-from models_tf.tokenization import Tokenizer
-from spiece_files import NORMAL, SPECIAL, spiece_model
-from tiny_checkpoints import LENGTH, write_checkpoint
+from models_tf.tokenizers.tokenizer import Tokenizer
+from support.spiece_files import NORMAL, SPECIAL, spiece_model
+from support.tiny_checkpoints import LENGTH, write_checkpoint
 
 # Layers that outweigh the rest of the file: a copy of one would be seen.
 SIZES: dict[str, Any] = {
@@ -32,7 +32,7 @@ Main = Callable[..., int]
 @pytest.fixture
 def main(monkeypatch: pytest.MonkeyPatch) -> Main:
     """The command in this process, without its signal handlers."""
-    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     return lambda *arguments: cli.main([str(argument) for argument in arguments])
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from export_command import run
 from exporters import ExportRequest, export
 from models_tf.ghostbert import config
-from quantize.flatbuffer import is_constant, op_name, read_model
-from tiny_checkpoints import LABELS, LENGTH, write_checkpoint
+from quantize.tflite.flatbuffer import is_constant, op_name, read_model
+from support.export_command import run
+from support.tiny_checkpoints import LABELS, LENGTH, write_checkpoint
 
 CLASSES = LABELS["classification"]
 # The preset's shape at a size that is exported in seconds: a quarter of the heads and of the layers.

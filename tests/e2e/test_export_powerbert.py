@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from test_export_tokens import assert_complete
 
-from export_command import everything_under, run
-from exporters import cli
-from exporters.explain import explain
-from models_tf.huggingface import checkpoint
-from quantize.flatbuffer import op_name, read_model
-from tiny_checkpoints import LABELS, write_checkpoint
+from exporters.commands import main as cli
+from exporters.explain.run import explain
+from models_tf.checkpoints import encoder as checkpoint
+from quantize.tflite.flatbuffer import op_name, read_model
+from support.export_command import everything_under, run
+from support.tiny_checkpoints import LABELS, write_checkpoint
 
 CLASSES = LABELS["classification"]
 RETENTION = (9, 5, 1)
@@ -29,7 +29,7 @@ Main = Callable[..., int]
 @pytest.fixture
 def main(monkeypatch: pytest.MonkeyPatch) -> Main:
     """The command in this process, without its signal handlers."""
-    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     return lambda *arguments: cli.main([str(argument) for argument in arguments])
 
 

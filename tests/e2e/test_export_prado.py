@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from export_command import LABELS, everything_under, run
-from exporters import ExportRequest, checks, cli, export
-from exporters.audit import Audit
+from exporters import ExportRequest, export
+from exporters.commands import main as cli
 from exporters.errors import AccuracyError, SizeError
+from exporters.formats.audit import Audit
+from exporters.verify import checks
 from models_tf import registry
 from models_tf.ops.projection import reference
 from models_tf.ops.projection.config import ProjectionConfig
 from quantize.recipe import RECIPES
+from support.export_command import LABELS, everything_under, run
 
 KB = 1024
 
@@ -202,7 +204,7 @@ def quick(tiny_checkpoint, output, **changes) -> ExportRequest:
 @pytest.fixture
 def main(monkeypatch):
     """The command in this process, without its signal handlers."""
-    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     return lambda *arguments: cli.main([str(argument) for argument in arguments])
 
 
@@ -235,7 +237,7 @@ def test_a_scheme_that_was_not_reached_is_exit_code_6(main, tiny_checkpoint, tmp
 @pytest.fixture
 def own_predictions(tiny_checkpoint, table, tmp_path):
     """The rows labelled by the model itself: float is right on all of them, and what quantization changes is lost."""
-    from models_tf import checkpoint
+    from models_tf.checkpoints import projection as checkpoint
     from models_tf.ops.projection.library import HostProjection
 
     loaded = checkpoint.load(tiny_checkpoint)
@@ -301,7 +303,7 @@ def test_lengths_that_look_like_other_axes_are_exported_to_int8(tiny_checkpoint,
 
 
 def test_a_multi_label_model_is_judged_by_micro_f1(tiny_checkpoint, tmp_path):
-    from models_tf import checkpoint
+    from models_tf.checkpoints import projection as checkpoint
 
     loaded = checkpoint.load(tiny_checkpoint)
     config = dataclasses.replace(loaded.config, multi_label=True)
@@ -322,7 +324,7 @@ def test_a_model_name_that_is_not_the_checkpoints_is_refused(main, tiny_checkpoi
 
 @pytest.mark.parametrize("name", [name for name in registry.names(registry.PROJECTION) if name != "prado"])
 def test_the_other_projection_models_of_the_registry_are_exported_to_int8(name, table, tmp_path):
-    from models_tf import checkpoint
+    from models_tf.checkpoints import projection as checkpoint
 
     entry = registry.get(name)
     projection = ProjectionConfig(feature_size=64, features="mixed", presence_feature=True)

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from export_command import everything_under, run
-from exporters import ExportRequest, cli, export
-from exporters.runners import OnnxRunner, TfliteRunner
+from exporters import ExportRequest, export
+from exporters.commands import main as cli
+from exporters.formats.runners import OnnxRunner, TfliteRunner
 from models_tf import registry
-from models_tf.huggingface import checkpoint
+from models_tf.checkpoints import encoder as checkpoint
 from quantize.recipe import RECIPES
-from tiny_checkpoints import LABELS, LENGTH, write_checkpoint
+from support.export_command import everything_under, run
+from support.tiny_checkpoints import LABELS, LENGTH, write_checkpoint
 
 CLASSES = LABELS["classification"]
 
@@ -170,7 +171,7 @@ def test_the_same_request_gives_the_same_bytes_from_python(exported, checkpoints
 @pytest.fixture
 def main(monkeypatch):
     """The command in this process, without its signal handlers."""
-    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     return lambda *arguments: cli.main([str(argument) for argument in arguments])
 
 

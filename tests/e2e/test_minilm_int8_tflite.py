@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from exporters import ExportRequest, export
-from real_checkpoints import minilm_sst2
-from tiny_vocab import data_folder
+from support.real_checkpoints import minilm_sst2
+from support.tiny_vocab import data_folder
 
 # 783 are right in float. The plain quantizers lose 74 to 136 of them, op by op layer norms in int8 lost 46 here.
 ROWS, AT_LEAST = 872, 774

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from export_command import everything_under, run
-from models_tf.huggingface import checkpoint
-from real_checkpoints import minilm_sst2
-from tiny_checkpoints import LENGTH, write_checkpoint
+from models_tf.checkpoints import encoder as checkpoint
+from support.export_command import everything_under, run
+from support.real_checkpoints import minilm_sst2
+from support.tiny_checkpoints import LENGTH, write_checkpoint
 
 ROUNDS = ("--rounds", "5")
 

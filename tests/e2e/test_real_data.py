@@ -40,7 +40,7 @@ def test_bundled_model_holds_its_accuracy_on_the_real_test_set(
     lines = [f"{' '.join(text.split())}\t{label}" for text, label in rows()]
     table.write_text("text\tlabel\n" + "\n".join(lines) + "\n", encoding="utf-8")
     calibration = Path(__file__).parents[2] / "models_tf" / "bundled" / task / "calibration.tsv"
-    command = [sys.executable, "-m", "exporters.cli", "--task", task, "--eval-data", str(table), "--json"]
+    command = [sys.executable, "-m", "exporters.commands.main", "--task", task, "--eval-data", str(table), "--json"]
     command += ["--calibration-data", str(calibration), "--target", "tflite", "--output", str(tmp_path / "out")]
     done = subprocess.run([*command, "--max-drop", "0.5"], check=False, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from models_tf import checkpoint
+from models_tf.checkpoints import projection as checkpoint
 
 COMMAND = [sys.executable, "-m", "exporters", "train"]
 SMALL = [

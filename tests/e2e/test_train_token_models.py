@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
-from models_tf.huggingface import checkpoint
 
 COMMAND = [sys.executable, "-m", "exporters", "train", "--model", "mobilebert"]
 SIZES = [

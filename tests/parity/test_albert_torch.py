@@ -13,11 +13,11 @@ from test_mobilebert_torch import CLASSES, HEADS, given_rows, our_model, pytorch
 
 from models_tf.albert import convert as albert
 from models_tf.albert.config import BASE
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.heads import Head
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
-from random_encoders import VOCABULARY
+from support.random_encoders import VOCABULARY
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

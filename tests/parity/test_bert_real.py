@@ -13,13 +13,13 @@ import pytest
 import tensorflow as tf
 
 from exporters import ExportRequest, export
-from exporters.runners import OnnxRunner, TfliteRunner
+from exporters.formats.runners import OnnxRunner, TfliteRunner
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.model import Encoder
-from models_tf.huggingface import checkpoint
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
-from models_tf.tokenization import Tokenizer
-from real_checkpoints import MINILM_SST2, minilm, minilm_sst2
-from tiny_vocab import data_folder
+from models_tf.tokenizers.tokenizer import Tokenizer
+from support.real_checkpoints import MINILM_SST2, minilm, minilm_sst2
+from support.tiny_vocab import data_folder
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -13,9 +13,9 @@ from test_mobilebert_torch import HEADS, TOLERANCE, compare, given_rows, our_mod
 
 from models_tf.bert import convert as bert
 from models_tf.bert.config import BASE
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
-from models_tf.huggingface import checkpoint
-from random_encoders import TIME, VOCABULARY
+from support.random_encoders import TIME, VOCABULARY
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -11,23 +11,23 @@ import numpy as np
 import onnx
 import pytest
 
-import tiny_encoders
-from exporters.audit_onnx import audit_onnx
-from exporters.audit_tflite import audit_tflite
-from exporters.mask import choose_mask
-from exporters.to_onnx import to_onnx
-from exporters.to_tflite import to_tflite, trace
+from exporters.formats.onnx.audit import audit_onnx
+from exporters.formats.onnx.convert import to_onnx
+from exporters.formats.tflite.audit import audit_tflite
+from exporters.formats.tflite.convert import to_tflite, trace
+from exporters.sources.mask import choose_mask
 from models_tf.encoder.config import GHOST_FORMS, EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
-from quantize.calibration import CalibrationRanges, calibrate
-from quantize.flatbuffer import is_constant, op_name, read_model, schema
-from quantize.onnx_calibration import calibrate_onnx
-from quantize.onnx_static import quantize_static_onnx
-from quantize.onnx_weights import to_float16_onnx, to_int8_dynamic_onnx
-from quantize.tflite_static import quantize_static
-from quantize.tflite_weights import to_float16, to_float32, to_int8_dynamic
+from quantize.onnx.calibrate import calibrate_onnx
+from quantize.onnx.static import quantize_static_onnx
+from quantize.onnx.weights import to_float16_onnx, to_int8_dynamic_onnx
+from quantize.tflite.calibrate import CalibrationRanges, calibrate
+from quantize.tflite.flatbuffer import is_constant, op_name, read_model, schema
+from quantize.tflite.static import quantize_static
+from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
+from support import tiny_encoders
 
 VALUES = tiny_encoders.inputs(40, seed=9)
 CONFIG = EncoderConfig(

@@ -7,14 +7,13 @@ import numpy as np
 import onnx
 import pytest
 
-import power_files
-import tiny_encoders
-from exporters.audit import audit
-from exporters.parity import FLOAT_RTOL, UNDECIDED_MARGIN
-from exporters.runners import TfliteRuntimeRunner
-from power_files import CONFIGS, HEAD, KEPT, LENGTH, RECIPES, VALUES
-from quantize.flatbuffer import TYPE_NAMES, buffer_bytes, is_constant, op_name, read_model
+from exporters.formats.audit import audit
+from exporters.formats.runners import TfliteRuntimeRunner
+from exporters.verify.parity import FLOAT_RTOL, UNDECIDED_MARGIN
 from quantize.recipe import RECIPES as RECIPE_TABLE
+from quantize.tflite.flatbuffer import TYPE_NAMES, buffer_bytes, is_constant, op_name, read_model
+from support import power_files, tiny_encoders
+from support.power_files import CONFIGS, HEAD, KEPT, LENGTH, RECIPES, VALUES
 
 every_variant = pytest.mark.parametrize("name", CONFIGS)
 both_formats = pytest.mark.parametrize("target", ["tflite", "onnx"])

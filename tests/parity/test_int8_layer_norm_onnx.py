@@ -8,25 +8,25 @@ import numpy as np
 import onnx
 import pytest
 
-import tiny_encoders
 from exporters import ExportRequest, export
-from exporters.audit import audit
-from exporters.to_onnx import to_onnx
-from exporters.to_tflite import trace
+from exporters.formats.audit import audit
+from exporters.formats.onnx.convert import to_onnx
+from exporters.formats.tflite.convert import trace
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
-from quantize import onnx_static
-from quantize.calibration import CalibrationRanges
-from quantize.onnx_calibration import calibrate_onnx
-from quantize.onnx_regions import float_region
-from quantize.onnx_static import quantize_static_onnx
-from quantize.onnx_weights import to_int8_dynamic_onnx
-from quantize.passes.level_dense_onnx import level_dense_onnx
+from quantize.onnx import static as onnx_static
+from quantize.onnx.calibrate import calibrate_onnx
+from quantize.onnx.passes.level_dense import level_dense_onnx
+from quantize.onnx.regions import float_region
+from quantize.onnx.static import quantize_static_onnx
+from quantize.onnx.weights import to_int8_dynamic_onnx
 from quantize.recipe import RECIPES
-from real_checkpoints import minilm_sst2
-from tiny_vocab import data_folder
+from quantize.tflite.calibrate import CalibrationRanges
+from support import tiny_encoders
+from support.real_checkpoints import minilm_sst2
+from support.tiny_vocab import data_folder
 
 CONFIG = EncoderConfig(
     vocab_size=tiny_encoders.VOCABULARY,

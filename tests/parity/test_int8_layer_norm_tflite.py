@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tiny_encoders
-from exporters.audit import audit
-from exporters.to_tflite import to_tflite, trace
+from exporters.formats.audit import audit
+from exporters.formats.tflite.convert import to_tflite, trace
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
-from quantize import tflite_static
-from quantize.calibration import CalibrationRanges, calibrate
-from quantize.flatbuffer import Model, op_name, read_model, schema, tensor_name, write_model
-from quantize.passes.level_dense import level_dense
 from quantize.recipe import RECIPES
-from quantize.tflite_regions import float_region
-from quantize.tflite_static import quantize_static
-from quantize.tflite_weights import to_int8_dynamic
+from quantize.tflite import static as tflite_static
+from quantize.tflite.calibrate import CalibrationRanges, calibrate
+from quantize.tflite.flatbuffer import Model, op_name, read_model, schema, tensor_name, write_model
+from quantize.tflite.passes.level_dense import level_dense
+from quantize.tflite.regions import float_region
+from quantize.tflite.static import quantize_static
+from quantize.tflite.weights import to_int8_dynamic
+from support import tiny_encoders
 
 CONFIG = EncoderConfig(
     vocab_size=tiny_encoders.VOCABULARY,

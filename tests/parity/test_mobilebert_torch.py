@@ -11,12 +11,12 @@ import pytest
 import tensorflow as tf
 
 from models_tf.bert import convert as bert
+from models_tf.checkpoints.family import Family
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS, Head
 from models_tf.encoder.model import Encoder
-from models_tf.huggingface.family import Family
 from models_tf.mobilebert import convert as mobilebert
 from models_tf.mobilebert.config import IB_BERT, OPT, TINY, from_document
-from random_encoders import TIME, VOCABULARY, rows, values
+from support.random_encoders import TIME, VOCABULARY, rows, values
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -1,6 +1,6 @@
 """What stands in padding does not leak into the answers: static int8 files of every variant and head, in both formats.
 
-Made as an export makes them: rewritten weights, the mask that `exporters.mask` chooses, ranges from calibration rows.
+Made as an export makes them: rewritten weights, the mask that `exporters.sources.mask` chooses, ranges from calibration rows.
 """
 
 import dataclasses
@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tiny_encoders
-from exporters.mask import choose_mask
-from exporters.to_onnx import to_onnx
-from exporters.to_tflite import to_tflite, trace
+from exporters.formats.onnx.convert import to_onnx
+from exporters.formats.tflite.convert import to_tflite, trace
+from exporters.sources.mask import choose_mask
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.heads import Head
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
-from quantize.calibration import calibrate
-from quantize.onnx_calibration import calibrate_onnx
-from quantize.onnx_static import quantize_static_onnx
-from quantize.tflite_static import quantize_static
+from quantize.onnx.calibrate import calibrate_onnx
+from quantize.onnx.static import quantize_static_onnx
+from quantize.tflite.calibrate import calibrate
+from quantize.tflite.static import quantize_static
+from support import tiny_encoders
 
 HEADS = {
     "classification": Head(kind="classification", num_labels=3),

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-import power_files
-import tiny_encoders
-from exporters.parity import FLOAT_RTOL
-from power_files import CONFIGS, LENGTH
-from quantize.calibration import calibrate
-from quantize.tflite_static import quantize_static
+from exporters.verify.parity import FLOAT_RTOL
+from quantize.tflite.calibrate import calibrate
+from quantize.tflite.static import quantize_static
+from support import power_files, tiny_encoders
+from support.power_files import CONFIGS, LENGTH
 
 every_variant = pytest.mark.parametrize("name", CONFIGS)
 # Short rows, too: with fewer tokens than a layer keeps, padding goes on with them.

@@ -14,8 +14,8 @@ from models_tf.errors import InputError
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.library import HostProjection, as_bytes
 from models_tf.ops.projection.ort_loader import DOMAIN, DOMAIN_VERSION, OP_NAME, session_options_with_projection
-from projection_golden import CASES, config_of, name_of, texts_of
-from projection_strings import cases
+from support.projection_golden import CASES, config_of, name_of, texts_of
+from support.projection_strings import cases
 
 CONFIG = ProjectionConfig(feature_size=16)
 

@@ -15,8 +15,8 @@ from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.layer import SequenceProjection, load_op, sequence_projection
 from models_tf.ops.projection.library import HostProjection, as_bytes
 from models_tf.ops.projection.tflite_loader import interpreter
-from projection_golden import CASES, config_of, features_of, name_of, texts_of
-from projection_strings import cases
+from support.projection_golden import CASES, config_of, features_of, name_of, texts_of
+from support.projection_strings import cases
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ProjectionConfig(feature_size=16)

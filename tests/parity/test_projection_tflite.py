@@ -12,9 +12,9 @@ from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.library import HostProjection, as_bytes
 from models_tf.ops.projection.tflite_loader import RUNTIMES, Runtime, installed_version, interpreter
 from models_tf.ops.projection.tflite_model import CONVERTER_OP_NAME, projection_model
-from projection_golden import CASES, config_of, features_of, name_of, texts_of
-from projection_strings import cases
-from projection_tflite_job import Job, run_job, run_jobs
+from support.projection_golden import CASES, config_of, features_of, name_of, texts_of
+from support.projection_strings import cases
+from support.projection_tflite_job import Job, run_job, run_jobs
 
 CONFIG = ProjectionConfig(feature_size=16)
 TEXTS = (b"play some music", b"", b"Tomorrow\x00 at \xff seven", "日本語 İstanbul".encode())

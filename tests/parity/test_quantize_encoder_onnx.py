@@ -6,13 +6,13 @@ import numpy as np
 import onnx
 import pytest
 
-import tiny_encoders
-from quantize.onnx_calibration import calibrate_onnx
-from quantize.onnx_ranges import with_fixed_ranges
-from quantize.onnx_static import quantize_static_onnx
-from quantize.onnx_weights import to_float16_onnx, to_int8_dynamic_onnx
-from quantize.passes.mask_table_onnx import mask_table_onnx
-from quantize.passes.split_dense_onnx import split_dense_onnx
+from quantize.onnx.calibrate import calibrate_onnx
+from quantize.onnx.passes.mask_table import mask_table_onnx
+from quantize.onnx.passes.split_dense import split_dense_onnx
+from quantize.onnx.ranges import with_fixed_ranges
+from quantize.onnx.static import quantize_static_onnx
+from quantize.onnx.weights import to_float16_onnx, to_int8_dynamic_onnx
+from support import tiny_encoders
 
 VALUES = tiny_encoders.inputs(40, seed=9)
 # Derived in test_quantize_encoder_tflite.py; weights of static int8 have 7 bits here, which doubles their step of 1/255.

@@ -8,12 +8,12 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-import tiny_encoders
-from quantize.flatbuffer import Model, is_constant, op_name, read_model, schema, tensor_name, write_model
-from quantize.passes.split_dense import split_dense
-from quantize.tflite_ranges import with_exact_masks, with_saturated_scores
-from quantize.tflite_static import quantize_static
-from quantize.tflite_weights import to_float16, to_float32, to_int8_dynamic
+from quantize.tflite.flatbuffer import Model, is_constant, op_name, read_model, schema, tensor_name, write_model
+from quantize.tflite.passes.split_dense import split_dense
+from quantize.tflite.ranges import with_exact_masks, with_saturated_scores
+from quantize.tflite.static import quantize_static
+from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
+from support import tiny_encoders
 
 VALUES = tiny_encoders.inputs(40, seed=9)
 INT8 = schema.TensorType.INT8
@@ -188,7 +188,7 @@ def test_padding_gets_exactly_no_weight():
 
 
 def test_calibration_on_rows_without_padding_does_not_lose_the_mask():
-    from quantize.calibration import calibrate
+    from quantize.tflite.calibrate import calibrate
 
     full = tiny_encoders.inputs(32, shortest=tiny_encoders.LENGTH)
     assert full["mask"].all()
@@ -257,8 +257,8 @@ def test_rows_of_very_different_size_keep_their_precision_in_int8_dynamic(monkey
     import tensorflow as tf
     from ai_edge_litert.interpreter import Interpreter
 
-    from exporters.to_tflite import to_tflite, trace
-    from quantize import tflite_weights
+    from exporters.formats.tflite.convert import to_tflite, trace
+    from quantize.tflite import weights as tflite_weights
 
     generator = np.random.default_rng(0)
     sizes = np.geomspace(0.002, 1.0, 64)

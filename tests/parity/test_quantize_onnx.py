@@ -4,10 +4,10 @@ import numpy as np
 import onnx
 import pytest
 
-import tiny_models
-from quantize.onnx_static import quantize_static_onnx
-from quantize.onnx_weights import to_float16_onnx, to_int8_dynamic_onnx
-from quantize.passes.prepend_projection_onnx import prepend_projection_onnx
+from quantize.onnx.passes.prepend_projection import prepend_projection_onnx
+from quantize.onnx.static import quantize_static_onnx
+from quantize.onnx.weights import to_float16_onnx, to_int8_dynamic_onnx
+from support import tiny_models
 
 VALUES = tiny_models.features(40, seed=9)
 # The same arithmetic in another order: float32 rounding of sums of some hundred terms.

@@ -7,9 +7,9 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-import tiny_models
-from quantize.tflite_static import quantize_static
-from quantize.tflite_weights import to_float16, to_float32, to_int8_dynamic
+from quantize.tflite.static import quantize_static
+from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
+from support import tiny_models
 
 VALUES = tiny_models.features(40, seed=9)
 # The same arithmetic in another order: float32 rounding of sums of some hundred terms.
@@ -74,7 +74,7 @@ def test_tflite_runtime_2_14_runs_the_file(recipe, tmp_path):
 
 
 def test_conversion_is_repeatable():
-    from exporters.to_tflite import to_tflite
+    from exporters.formats.tflite.convert import to_tflite
 
     assert to_tflite(tiny_models.traced()) == tiny_models.float_tflite()
 
@@ -94,12 +94,12 @@ def test_the_overhead_of_a_full_size_model_stays_below_15_kilobytes():
     """7 branches of 32 channels twice, 64 wide, 150 labels: the shape of the CLINC150 model."""
     import tf_keras as keras
 
-    from exporters.audit import audit
-    from exporters.to_tflite import to_tflite, trace
+    from exporters.formats.audit import audit
+    from exporters.formats.tflite.convert import to_tflite, trace
     from models_tf.ops.projection.config import ProjectionConfig
     from models_tf.prado.config import PradoConfig
     from models_tf.prado.model import Prado
-    from quantize.calibration import calibrate
+    from quantize.tflite.calibrate import calibrate
 
     keras.utils.set_random_seed(0)
     model = Prado(PradoConfig(num_labels=150, projection=ProjectionConfig(feature_size=32, presence_feature=True)))
@@ -110,8 +110,8 @@ def test_the_overhead_of_a_full_size_model_stays_below_15_kilobytes():
 
 @pytest.mark.parametrize("recipe", ["float32", "fp16", "int8-dynamic", "int8"])
 def test_a_batched_signature_gives_what_single_rows_give(recipe):
-    from quantize.flatbuffer import read_model, write_model
-    from quantize.passes.merge_signatures import merge_signatures
+    from quantize.tflite.flatbuffer import read_model, write_model
+    from quantize.tflite.passes.merge_signatures import merge_signatures
 
     batched = tiny_models.float_tflite(batch=5)
     if recipe == "int8":

@@ -7,18 +7,28 @@ import numpy as np
 import onnx
 import pytest
 
-import shared_encoders
-import tiny_encoders
-from exporters.audit import audit
-from exporters.zeros import zero_share
-from quantize import onnx_static
-from quantize.onnx_calibration import calibrate_onnx
-from quantize.onnx_graph import clean
-from quantize.onnx_static import quantize_static_onnx
-from quantize.passes.level_dense_onnx import level_dense_onnx
-from quantize.passes.split_dense_onnx import split_dense_onnx
+from exporters.formats.audit import audit
+from exporters.formats.zeros import zero_share
+from quantize.onnx import static as onnx_static
+from quantize.onnx.calibrate import calibrate_onnx
+from quantize.onnx.graph import clean
+from quantize.onnx.passes.level_dense import level_dense_onnx
+from quantize.onnx.passes.split_dense import split_dense_onnx
+from quantize.onnx.static import quantize_static_onnx
 from quantize.recipe import RECIPES
-from shared_encoders import ALLOWED, BYTES, SHARED, VALUES, error, float_onnx, graph, matrices, onnx_model, onnx_ranges
+from support import shared_encoders, tiny_encoders
+from support.shared_encoders import (
+    ALLOWED,
+    BYTES,
+    SHARED,
+    VALUES,
+    error,
+    float_onnx,
+    graph,
+    matrices,
+    onnx_model,
+    onnx_ranges,
+)
 
 both = pytest.mark.parametrize("name", SHARED)
 every_recipe = pytest.mark.parametrize("recipe", shared_encoders.RECIPES)

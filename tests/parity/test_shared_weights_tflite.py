@@ -10,21 +10,31 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shared_encoders
-import tiny_encoders
-from exporters.audit import audit
-from exporters.to_tflite import shares_weights, trace
-from exporters.zeros import zero_share
-from quantize import tflite_static
-from quantize.calibration import calibrate
-from quantize.flatbuffer import Model, is_constant, op_name, read_model, tensor_name, write_model
-from quantize.passes.compact import compact
-from quantize.passes.level_dense import level_dense
-from quantize.passes.share_weights import share_weights
-from quantize.passes.split_dense import split_dense
+from exporters.formats.audit import audit
+from exporters.formats.tflite.convert import shares_weights, trace
+from exporters.formats.zeros import zero_share
 from quantize.recipe import RECIPES
-from quantize.tflite_static import quantize_static
-from shared_encoders import ALLOWED, BYTES, SHARED, VALUES, error, float_tflite, graph, matrices, tflite, tflite_ranges
+from quantize.tflite import static as tflite_static
+from quantize.tflite.calibrate import calibrate
+from quantize.tflite.flatbuffer import Model, is_constant, op_name, read_model, tensor_name, write_model
+from quantize.tflite.passes.compact import compact
+from quantize.tflite.passes.level_dense import level_dense
+from quantize.tflite.passes.share_weights import share_weights
+from quantize.tflite.passes.split_dense import split_dense
+from quantize.tflite.static import quantize_static
+from support import shared_encoders, tiny_encoders
+from support.shared_encoders import (
+    ALLOWED,
+    BYTES,
+    SHARED,
+    VALUES,
+    error,
+    float_tflite,
+    graph,
+    matrices,
+    tflite,
+    tflite_ranges,
+)
 
 both = pytest.mark.parametrize("name", SHARED)
 every_recipe = pytest.mark.parametrize("recipe", shared_encoders.RECIPES)

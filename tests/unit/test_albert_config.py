@@ -9,10 +9,10 @@ import pytest
 
 from models_tf import registry
 from models_tf.albert.config import BASE, PRESETS, from_document, groups_of, shared_layers, to_document
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.heads import BASE as NO_HEAD
 from models_tf.encoder.heads import CLASSIFICATION, QUESTIONS, TOKENS, Head
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
 
 SMALL: dict[str, Any] = {
     "model_type": "albert",

@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from exporters.cli import main
+from exporters.commands.main import main
 from exporters.request import ExportRequest
-from exporters.token_subject import TokenSubject
+from exporters.sources.tokens import TokenSubject
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.heads import ORDER_LABELS
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
 from models_tf.tasks import SENTENCE_ORDER, read_rows
 from models_tf.tasks.sentence_order import neighbours, read_order
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training import cli
 from models_tf.training.token_batches import Predictor
-from spiece_files import PIECES, spiece_model
-from tiny_vocab import tiny_tokenizer
+from support.spiece_files import PIECES, spiece_model
+from support.tiny_vocab import tiny_tokenizer
 
 TEXT = "the film\nwas good\nin berlin\n\nanna smith\nlives\n \nalone\n"
 SIZES = {

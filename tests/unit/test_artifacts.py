@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-import tiny_models
-from exporters.artifacts import FloatModels, build
-from exporters.graph import Graph
+from exporters.formats.artifacts import FloatModels, build
+from exporters.formats.graph import Graph
 from models_tf.errors import InputError
 from quantize.errors import RecipeError
-from quantize.flatbuffer import buffer_bytes, op_name, read_model, schema, write_model
 from quantize.recipe import RECIPES
+from quantize.tflite.flatbuffer import buffer_bytes, op_name, read_model, schema, write_model
+from support import tiny_models
 
 
 def with_a_large_weight(content: bytes) -> bytes:

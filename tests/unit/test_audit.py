@@ -2,18 +2,17 @@ import numpy as np
 import onnx
 import pytest
 
-import tiny_encoders
-import tiny_models
-from exporters.audit import audit
-from quantize.flatbuffer import op_name, read_model, schema, write_model
-from quantize.onnx_regions import float_region
-from quantize.onnx_static import quantize_static_onnx
-from quantize.onnx_weights import to_float16_onnx, to_int8_dynamic_onnx
-from quantize.passes.prepend_projection import prepend_projection
-from quantize.passes.prepend_projection_onnx import prepend_projection_onnx
+from exporters.formats.audit import audit
+from quantize.onnx.passes.prepend_projection import prepend_projection_onnx
+from quantize.onnx.regions import float_region
+from quantize.onnx.static import quantize_static_onnx
+from quantize.onnx.weights import to_float16_onnx, to_int8_dynamic_onnx
 from quantize.recipe import RECIPES
-from quantize.tflite_static import quantize_static
-from quantize.tflite_weights import to_float16, to_float32, to_int8_dynamic
+from quantize.tflite.flatbuffer import op_name, read_model, schema, write_model
+from quantize.tflite.passes.prepend_projection import prepend_projection
+from quantize.tflite.static import quantize_static
+from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
+from support import tiny_encoders, tiny_models
 
 
 @pytest.fixture(scope="module")

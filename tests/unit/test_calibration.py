@@ -2,10 +2,9 @@ import numpy as np
 import onnx
 import pytest
 
-import tiny_encoders
-import tiny_models
 from quantize.attention_scores import Interval, hides_padding, masked_range
-from quantize.calibration import CalibrationRanges, calibrate, collect
+from quantize.tflite.calibrate import CalibrationRanges, calibrate, collect
+from support import tiny_encoders, tiny_models
 
 
 def test_ranges_hold_the_values_keras_computes():
@@ -100,7 +99,7 @@ def test_the_delegate_calibrates_to_the_same_ranges():
 
 
 def test_large_files_are_calibrated_with_the_delegate(monkeypatch):
-    from quantize import calibration
+    from quantize.tflite import calibrate as calibration
 
     asked = []
     run = calibration._run
@@ -123,7 +122,7 @@ def test_an_overridden_tensor_loses_its_peak():
 
 def test_onnx_calibration_refuses_a_model_that_gives_nan():
     """The runtime's own minimum and maximum lose a NaN."""
-    from quantize.onnx_calibration import calibrate_onnx
+    from quantize.onnx.calibrate import calibrate_onnx
 
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
     graph = helper.make_graph(

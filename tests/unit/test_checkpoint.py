@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from models_tf import atomic_files, checkpoint
+from models_tf.checkpoints import atomic_files
+from models_tf.checkpoints import projection as checkpoint
 from models_tf.errors import InputError
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.prado.config import PradoConfig
@@ -180,7 +181,7 @@ def test_a_kill_while_another_model_is_saved_leaves_no_mixture(folder: Path, mon
 SAVE_SCRIPT = """
 import dataclasses, sys
 from pathlib import Path
-from models_tf import checkpoint
+from models_tf.checkpoints import projection as checkpoint
 loaded = checkpoint.load(Path(sys.argv[1]))
 try:
     checkpoint.save(Path(sys.argv[1]), dataclasses.replace(loaded, labels=["x", "y", "z"]))
@@ -195,7 +196,7 @@ def test_a_full_disk_leaves_the_earlier_checkpoint_as_it_was(folder: Path) -> No
     done = subprocess.run(
         [sys.executable, "-c", SAVE_SCRIPT, str(folder)],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)),
-        cwd=Path(checkpoint.__file__).parents[1],
+        cwd=Path(checkpoint.__file__).parents[2],
         capture_output=True,
         text=True,
         check=True,

@@ -5,16 +5,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-import tiny_models
-from exporters import checks
-from exporters.artifacts import FloatModels, build
-from exporters.graph import Graph
-from exporters.runners import KerasRunner, TfliteRuntimeRunner
-from exporters.text_rows import TextRows
-from exporters.verify import verify
+from exporters.data.text_rows import TextRows
+from exporters.formats.artifacts import FloatModels, build
+from exporters.formats.graph import Graph
+from exporters.formats.runners import KerasRunner, TfliteRuntimeRunner
+from exporters.verify import checks
+from exporters.verify.verification import verify
 from models_tf.ops.projection.library import HostProjection
-from quantize.flatbuffer import read_model, write_model
 from quantize.recipe import RECIPES
+from quantize.tflite.flatbuffer import read_model, write_model
+from support import tiny_models
 
 PROJECTION = dataclasses.replace(tiny_models.model().config.projection, pad_to=tiny_models.LENGTH)
 TEXTS = [f"play song number {i} for {i * i} people" for i in range(21)]

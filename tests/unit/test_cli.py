@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from exporters import cli, pipeline, request
+from exporters import pipeline, request
+from exporters.commands import main as cli
 from exporters.errors import GATES, ParityError
 from models_tf import registry
 from models_tf.errors import InputError
@@ -19,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "exporters.cli", *arguments],
+        [sys.executable, "-m", "exporters.commands.main", *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -42,7 +43,7 @@ def test_help_takes_half_a_second_of_processor_time_at_most():
 
 def test_help_imports_no_tensorflow_and_no_numpy():
     code = (
-        "import sys; from exporters.cli import main; code = main(['--help']);"
+        "import sys; from exporters.commands.main import main; code = main(['--help']);"
         "print([m for m in ('tensorflow', 'numpy', 'onnx', 'onnxruntime') if m in sys.modules]); sys.exit(code)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -162,7 +163,7 @@ def test_every_error_is_one_line_and_its_exit_code(error, code, words, monkeypat
         raise error
 
     monkeypatch.setattr(pipeline, "export", fail)
-    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     assert cli.main(["--model", "prado", "--output", str(tmp_path / "out"), "--json"]) == code
     captured = capfd.readouterr()
     assert captured.out == ""
@@ -177,7 +178,7 @@ def test_bad_input_found_while_exporting_is_one_line_without_json_too(monkeypatc
         raise InputError("bad rows")
 
     monkeypatch.setattr(pipeline, "export", fail)
-    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     assert cli.main(["--model", "prado", "--output", str(tmp_path / "out")]) == 2
     assert capfd.readouterr() == ("", "export-mobile: bad rows\n")
 
@@ -187,14 +188,14 @@ def test_debug_shows_the_trace(monkeypatch, capsys, tmp_path):
         raise ZeroDivisionError
 
     monkeypatch.setattr(pipeline, "export", fail)
-    monkeypatch.setattr("exporters.interrupt.install", lambda program: None)
+    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     assert cli.main(["--model", "prado", "--output", str(tmp_path / "out"), "--debug"]) == 1
     assert "Traceback" in capsys.readouterr().err
 
 
 def test_a_reader_that_goes_away_is_no_error():
     done = subprocess.run(
-        f"{sys.executable} -m exporters.cli --help | head -n 1; exit ${{PIPESTATUS[0]}}",
+        f"{sys.executable} -m exporters.commands.main --help | head -n 1; exit ${{PIPESTATUS[0]}}",
         shell=True,
         executable="/bin/bash",
         cwd=ROOT,
@@ -209,7 +210,7 @@ def test_a_reader_that_goes_away_is_no_error():
 def test_a_full_disk_under_stdout_is_one_line():
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "exporters.cli", "models"],
+            [sys.executable, "-m", "exporters.commands.main", "models"],
             cwd=ROOT,
             stdout=full,
             stderr=subprocess.PIPE,
@@ -225,7 +226,7 @@ CUT_IMPORT = """
 import os, signal, sys
 class Finder:
     def find_spec(self, name, path=None, target=None):
-        if name == "exporters.cli":
+        if name == "exporters.commands.main":
             try:
                 os.kill(os.getpid(), signal.SIGINT)
                 for _ in range(1000): pass
@@ -254,7 +255,7 @@ def test_ctrl_c_that_the_caller_ignores_stays_ignored():
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_closed_output_is_no_error(closed):
-    shell = f'"$0" -m exporters.cli models {closed}'
+    shell = f'"$0" -m exporters.commands.main models {closed}'
     done = subprocess.run(
         ["/bin/sh", "-c", shell, sys.executable], cwd=ROOT, capture_output=True, text=True, check=False
     )

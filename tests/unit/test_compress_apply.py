@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from compress_cases import LABELS, bert, outputs, stored
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress import heads, layers, width
 from models_tf.compress.ablation import ablate, to_dict
 from models_tf.compress.ablation_text import to_text
@@ -14,10 +14,10 @@ from models_tf.compress.rows import batches, draw
 from models_tf.compress.settings import Compression, parse_heads
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
 from models_tf.spec import LOGITS
 from models_tf.tasks.classification import ClassificationRows
-from random_encoders import relative_error, rows
+from support.compress_cases import LABELS, bert, outputs, stored
+from support.random_encoders import relative_error, rows
 
 
 def labelled(count: int = 40) -> ClassificationRows:

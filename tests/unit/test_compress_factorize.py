@@ -5,14 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from compress_cases import bert, outputs, stored
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress.apply import compress
 from models_tf.compress.factorize import discarded, factorize_embedding, factors
 from models_tf.compress.settings import Compression
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
-from random_encoders import relative_error, rows
+from support.compress_cases import bert, outputs, stored
+from support.random_encoders import relative_error, rows
 
 
 def test_all_columns_give_the_table_back():

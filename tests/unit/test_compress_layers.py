@@ -5,15 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
-from compress_cases import bert, outputs, stored
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress import width
 from models_tf.compress.ghosts import add_ghosts
 from models_tf.compress.layer_choice import LayerChoice, parse_layers
 from models_tf.compress.layers import drop_layers, similarities
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
-from random_encoders import config, network, relative_error, rows
+from support.compress_cases import bert, outputs, stored
+from support.random_encoders import config, network, relative_error, rows
 
 COSINES = [0.2, 0.9, 0.95, 0.9, 0.1, 0.3]
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from compress_cases import masking, outputs
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress import width
 from models_tf.encoder.network import Network
-from models_tf.huggingface import checkpoint
-from models_tf.tokenization import Tokenizer
-from random_encoders import relative_error
-from real_checkpoints import minilm_sst2
+from models_tf.tokenizers.tokenizer import Tokenizer
+from support.compress_cases import masking, outputs
+from support.random_encoders import relative_error
+from support.real_checkpoints import minilm_sst2
 
 TEXTS = ["a gorgeous , witty , seductive movie .", "it 's dull", "not a bad film , if you have nothing else to do"]
 

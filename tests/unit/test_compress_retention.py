@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from compress_cases import LABELS, bert, outputs, stored
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress import layers
 from models_tf.compress.apply import compress
 from models_tf.compress.importance import measure
@@ -12,8 +12,8 @@ from models_tf.compress.retention import keep_tokens
 from models_tf.compress.settings import Compression, parse_retention
 from models_tf.encoder import forward
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
-from random_encoders import TIME, relative_error, rows
+from support.compress_cases import LABELS, bert, outputs, stored
+from support.random_encoders import TIME, relative_error, rows
 
 
 def test_as_many_tokens_as_there_are_change_nothing():
@@ -101,7 +101,7 @@ def test_ghosts_and_contribution_are_refused_beside_a_retention():
 
 
 def test_an_albert_stays_an_albert():
-    from random_encoders import HEADS, config, network
+    from support.random_encoders import HEADS, config, network
 
     of = network(config("albert", num_heads=4), HEADS["classification"])
     start = checkpoint.EncoderCheckpoint(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from compress_cases import bert, masking, outputs, stored
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress import layers, width
 from models_tf.compress.ablation import MaskedPredictor
 from models_tf.compress.apply import compress
@@ -19,8 +19,8 @@ from models_tf.encoder import forward
 from models_tf.encoder.model import Encoder
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
-from random_encoders import relative_error, rows
+from support.compress_cases import bert, masking, outputs, stored
+from support.random_encoders import relative_error, rows
 
 
 def network_of(found: checkpoint.EncoderCheckpoint) -> Network:

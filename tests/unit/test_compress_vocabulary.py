@@ -7,18 +7,18 @@ import random
 import numpy as np
 import pytest
 
-from compress_cases import bert, outputs, stored
-from models_tf import vocabulary as files_of
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress.apply import compress
 from models_tf.compress.settings import Compression
 from models_tf.compress.vocabulary import in_vocabulary_of, keep_rows, keep_tokens, kept_numbers, kept_tokens
 from models_tf.compress.vocabulary_data import used_tokens
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
 from models_tf.tasks.rows import Columns
-from models_tf.tokenization import Tokenizer
-from random_encoders import relative_error
+from models_tf.tokenizers import vocabulary as files_of
+from models_tf.tokenizers.tokenizer import Tokenizer
+from support.compress_cases import bert, outputs, stored
+from support.random_encoders import relative_error
 
 LETTERS = "abc"
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from compress_cases import bert, masking, outputs, stored
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress import width
 from models_tf.compress.neurons import choose_neurons, neurons_kept
-from models_tf.huggingface import checkpoint
-from random_encoders import relative_error, rows
+from support.compress_cases import bert, masking, outputs, stored
+from support.random_encoders import relative_error, rows
 
 # Sums in another order: each product is rounded to 6e-8 of it, and a few hundred of them in three layers add up to 1e-6.
 SAME = 1e-5

@@ -5,7 +5,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from quantize.passes.computed_bias_onnx import computed_bias_onnx
+from quantize.onnx.passes.computed_bias import computed_bias_onnx
 
 
 def make(bias: str, **options: float) -> onnx.ModelProto:

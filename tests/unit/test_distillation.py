@@ -18,7 +18,18 @@ from models_tf.training.inner_distillation import InnerDistillation
 from models_tf.training.teacher import AveragedTeachers, LogitsTeacher
 from models_tf.training.text_teacher import TextTeacher
 from models_tf.training.token_batches import Predictor
-from token_training import BAD, FAST, FILLERS, GOOD, SPECIAL, KilledError, kill_after, train, weights_of, write_task
+from support.token_training import (
+    BAD,
+    FAST,
+    FILLERS,
+    GOOD,
+    SPECIAL,
+    KilledError,
+    kill_after,
+    train,
+    weights_of,
+    write_task,
+)
 
 MASK = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.int32)
 BIAS = ((1 - MASK) * -1e9).astype(np.float32)[:, None, None, :]

@@ -14,7 +14,7 @@ from models_tf.encoder.heads import Head
 from models_tf.encoder.model import Encoder
 from models_tf.encoder.network import Form, Network
 from models_tf.mobilebert.config import IB_BERT, OPT, TINY, from_document
-from random_encoders import HEADS, TIME, VARIANTS, answers, config, network, rows
+from support.random_encoders import HEADS, TIME, VARIANTS, answers, config, network, rows
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ import onnxruntime
 import pytest
 from ai_edge_litert.interpreter import Interpreter
 
-from exporters.to_onnx import to_onnx
-from exporters.to_tflite import to_tflite, trace
+from exporters.formats.onnx.convert import to_onnx
+from exporters.formats.tflite.convert import to_tflite, trace
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.rewrites import apply
-from quantize.flatbuffer import op_name, read_model
-from random_encoders import HEADS, TIME, config, network, rows
+from quantize.tflite.flatbuffer import op_name, read_model
+from support.random_encoders import HEADS, TIME, config, network, rows
 
 LAYERS = 3
 MASK_VALUE = -30.0

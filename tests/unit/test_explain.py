@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporters.explain import Answer, ExplainedText, Explanation, Word, explain, survivors
-from exporters.explain_chart import svg
-from exporters.explain_text import answer_text, columns, drawing, notes, summary
+from exporters.explain.chart import svg
+from exporters.explain.run import Answer, ExplainedText, Explanation, Word, explain, survivors
+from exporters.explain.text import answer_text, columns, drawing, notes, summary
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
-from models_tf.huggingface.checkpoint import EncoderCheckpoint
-from spiece_files import PIECES, spiece_model
-from tiny_vocab import TOKENS, VOCAB
+from support.spiece_files import PIECES, spiece_model
+from support.tiny_vocab import TOKENS, VOCAB
 
 ROOT = Path(__file__).parents[2]
 TEXT = "The film was unplayable, Anna!"  # un ##p ##l ##a ##y ##able
@@ -75,7 +75,7 @@ def test_each_layer_keeps_the_tokens_that_the_forward_pass_ranks_first():
     found = one(made=made)
     encoder = Encoder(made.config, made.head, made.tensors)
     tokens = len(found.places)
-    from models_tf.tokenization import Tokenizer
+    from models_tf.tokenizers.tokenizer import Tokenizer
 
     inputs = Tokenizer.from_files({"vocab.txt": VOCAB}).encode(
         [TEXT], max_len=24
@@ -143,7 +143,7 @@ def test_a_text_may_hold_the_names_of_special_tokens():
 def test_the_answer_has_the_probability_of_its_label():
     made = powerbert()
     encoder = Encoder(made.config, made.head, made.tensors)
-    from models_tf.tokenization import Tokenizer
+    from models_tf.tokenizers.tokenizer import Tokenizer
 
     inputs = Tokenizer.from_files({"vocab.txt": VOCAB}).encode([TEXT], max_len=24)
     logits = encoder(*(inputs[name] for name in ("ids", "mask", "segments")))["logits"].numpy()[0]
@@ -266,7 +266,7 @@ def test_the_picture_is_xml_with_a_cell_for_each_word_until_the_layer_that_drops
 def test_bad_input_is_one_line_and_exit_code_2_before_tensorflow_is_loaded(arguments, words, tmp_path):
     checkpoint.save(tmp_path / "dense", powerbert((), model="bert"))
     code = (
-        "import sys; from exporters.cli import main; code = main(sys.argv[1:]); "
+        "import sys; from exporters.commands.main import main; code = main(sys.argv[1:]); "
         "assert 'tensorflow' not in sys.modules; sys.exit(code)"
     )
     done = subprocess.run(

@@ -3,9 +3,7 @@ import copy
 import numpy as np
 import pytest
 
-import tiny_encoders
-import tiny_models
-from quantize.flatbuffer import (
+from quantize.tflite.flatbuffer import (
     BUFFER_ALIGNMENT,
     builtin_code,
     op_name,
@@ -14,13 +12,14 @@ from quantize.flatbuffer import (
     tensor_name,
     write_model,
 )
-from quantize.passes.compact import compact
-from quantize.passes.elide_input_cast import elide_input_cast
-from quantize.passes.elide_requantize import elide_requantize
-from quantize.passes.merge_signatures import merge_signatures
-from quantize.passes.prepend_projection import CUSTOM_OP, prepend_projection
-from quantize.tflite_static import quantize_static
-from quantize.tflite_weights import symmetric_int8
+from quantize.tflite.passes.compact import compact
+from quantize.tflite.passes.elide_input_cast import elide_input_cast
+from quantize.tflite.passes.elide_requantize import elide_requantize
+from quantize.tflite.passes.merge_signatures import merge_signatures
+from quantize.tflite.passes.prepend_projection import CUSTOM_OP, prepend_projection
+from quantize.tflite.static import quantize_static
+from quantize.tflite.weights import symmetric_int8
+from support import tiny_encoders, tiny_models
 
 VALUES = tiny_models.features(10, seed=7)
 

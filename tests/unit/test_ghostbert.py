@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ghost_oracle import GHOSTS, PRUNED, ghost_config, ghost_network, oracle, oracle_logits
 from models_tf.compress.ghosts import add_ghosts, ghosts_for
 from models_tf.encoder import forward
 from models_tf.encoder.config import GHOST_FORMS
@@ -20,7 +19,8 @@ from models_tf.encoder.rewrites import apply
 from models_tf.encoder.rewrites.attention import move_value_bias
 from models_tf.encoder.rewrites.ghosts import fold_ghosts
 from models_tf.encoder.rewrites.layers import first_token_only
-from random_encoders import HEADS, TIME, answers, config, network, relative_error, rows
+from support.ghost_oracle import GHOSTS, PRUNED, ghost_config, ghost_network, oracle, oracle_logits
+from support.random_encoders import HEADS, TIME, answers, config, network, relative_error, rows
 
 # Sums of some hundred products, each rounded to 6e-8 of it, through three layers.
 FLOAT32 = 1e-5

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from models_tf.bert.config import from_document as bert_from_document
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress.ghosts import add_ghosts
 from models_tf.encoder.config import GHOST_FORMS
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.ghostbert.config import HALF, PRESETS, from_document, to_document
-from models_tf.huggingface import checkpoint
-from stored_encoders import BERT, GHOSTBERT, VOCABULARY, tiny_encoder
+from support.stored_encoders import BERT, GHOSTBERT, VOCABULARY, tiny_encoder
 
 
 @pytest.mark.parametrize("form", GHOST_FORMS)

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from models_tf import atomic_files, registry
+from models_tf import registry
+from models_tf.checkpoints import atomic_files
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.encoder import load, random_init, save
 from models_tf.encoder.heads import HEADS, Head
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
-from models_tf.huggingface.checkpoint import load, random_init, save
-from stored_encoders import BERT, MOBILEBERT, VARIANTS, VOCABULARY, tiny_encoder
+from support.stored_encoders import BERT, MOBILEBERT, VARIANTS, VOCABULARY, tiny_encoder
 
 MODELS = registry.names(registry.TOKENS)
 WEIGHTS = os.environ.get("EXPORT_MOBILE_DATA", "") and Path(os.environ["EXPORT_MOBILE_DATA"]).parent / "weights"

@@ -3,10 +3,10 @@ import types
 
 import pytest
 
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.folder import find_folder
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
-from models_tf.huggingface.folder import find_folder
-from stored_encoders import tiny_encoder
+from support.stored_encoders import tiny_encoder
 
 NAME = "google/mobilebert-uncased"
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from models_tf.huggingface.checkpoint import load, random_init, save
-from stored_encoders import BERT, MOBILEBERT, VARIANTS, tiny_encoder
+from models_tf.checkpoints.encoder import load, random_init, save
+from support.stored_encoders import BERT, MOBILEBERT, VARIANTS, tiny_encoder
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

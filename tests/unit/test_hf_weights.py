@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save, save_file
 
+from models_tf.checkpoints.weights import open_weights
 from models_tf.errors import InputError
-from models_tf.huggingface.weights import open_weights
 
 RANDOM = np.random.default_rng(0)
 TENSORS = {"a": RANDOM.normal(size=(3, 4)).astype(np.float32), "b.c": RANDOM.normal(size=5).astype(np.float32)}
@@ -343,7 +343,7 @@ def test_a_torch_that_may_execute_code_is_refused(tmp_path, monkeypatch):
 def test_reading_safetensors_imports_neither_torch_nor_tensorflow(tmp_path):
     save_file(TENSORS, tmp_path / "model.safetensors")
     code = (
-        "import sys; from pathlib import Path; from models_tf.huggingface import checkpoint, weights; "
+        "import sys; from pathlib import Path; from models_tf.checkpoints import encoder as checkpoint, weights; "
         f"weights.open_weights(Path({str(tmp_path)!r})).read('a'); "
         "print(*sorted({'torch', 'tensorflow', 'transformers'} & set(sys.modules)))"
     )

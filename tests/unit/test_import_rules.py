@@ -15,12 +15,12 @@ MODULES = sorted(path for package in ALLOWED for path in (ROOT / package).rglob(
 # What `--help` loads: it must answer at once, so nothing heavy at the top of these.
 LIGHT = (
     "exporters/__init__.py",
-    "exporters/cli.py",
+    "exporters/commands/main.py",
     "exporters/errors.py",
-    "exporters/interrupt.py",
-    "exporters/native_log.py",
-    "exporters/output.py",
-    "exporters/progress.py",
+    "exporters/console/interrupt.py",
+    "exporters/console/native_log.py",
+    "exporters/console/output_folder.py",
+    "exporters/console/progress.py",
     "exporters/request.py",
     "models_tf/errors.py",
     "models_tf/registry.py",

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from exporters.mask import MARGIN, attention_peak, choose_mask
+from exporters.sources.mask import MARGIN, attention_peak, choose_mask
 from models_tf.encoder.graph import NetworkGraph
-from random_encoders import HEADS, TIME, config, rows
-from random_encoders import network as random_network
+from support.random_encoders import HEADS, TIME, config, rows
+from support.random_encoders import network as random_network
 
 ROWS = rows(40)
 

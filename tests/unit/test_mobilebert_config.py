@@ -3,13 +3,13 @@ import json
 import pytest
 
 from models_tf.bert import config as bert
+from models_tf.checkpoints.document import ACTIVATIONS, Document
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import Head
 from models_tf.errors import InputError
-from models_tf.huggingface.document import ACTIVATIONS, Document
 from models_tf.mobilebert import config as mobilebert
 from models_tf.mobilebert.config import IB_BERT, OPT, PRESETS, TINY
-from stored_encoders import BERT, MOBILEBERT, VARIANTS
+from support.stored_encoders import BERT, MOBILEBERT, VARIANTS
 
 
 def refused(values, reader=mobilebert.from_document):

@@ -1,8 +1,9 @@
 """Names that two packages must share though neither may import the other."""
 
-from exporters import tensor_names
+from exporters.formats import tensor_names
 from models_tf.ops.projection import ort_loader, tflite_model
-from quantize.passes import prepend_projection, prepend_projection_onnx
+from quantize.onnx.passes import prepend_projection as prepend_projection_onnx
+from quantize.tflite.passes import prepend_projection
 
 
 def test_the_onnx_pass_writes_the_op_that_the_library_registers() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exporters.native_log import quiet, quiet_native_output
+from exporters.console.native_log import quiet, quiet_native_output
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,7 +48,7 @@ def test_a_path_that_is_no_utf8_is_shown_with_escapes(capfd):
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_streams_that_are_closed_at_the_start_lead_nowhere_and_no_file_gets_their_number(closed, tmp_path):
     code = (
-        "import sys; from exporters.native_log import open_closed_streams, quiet_native_output\n"
+        "import sys; from exporters.console.native_log import open_closed_streams, quiet_native_output\n"
         "open_closed_streams()\n"
         f"with open({str(tmp_path / 'file')!r}, 'w') as file, quiet_native_output(enabled=True) as (stdout, stderr):\n"
         "    number = file.fileno(); stdout.write('out'); stderr.write('err')\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from exporters.output import OutputFolder, check_free, discard_all
+from exporters.console.output_folder import OutputFolder, check_free, discard_all
 from models_tf.errors import InputError
 
 ROOT = Path(__file__).parents[2]
@@ -194,8 +194,8 @@ def test_discard_all_removes_folders_in_work(tmp_path):
 SCRIPT = """
 import sys, time
 from pathlib import Path
-from exporters import interrupt
-from exporters.output import OutputFolder
+from exporters.console import interrupt
+from exporters.console.output_folder import OutputFolder
 interrupt.install("export-mobile")
 with OutputFolder(Path(sys.argv[1])) as folder:
     folder.write("x.txt", "half")

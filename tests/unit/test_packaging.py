@@ -82,7 +82,12 @@ def test_the_wheel_builds_without_tensorflow_and_holds_the_libraries_and_the_bun
         names = set(archive.namelist())
     folder = "models_tf/ops/projection"
     assert {f"{folder}/{library_path(name).name}" for name in LIBRARIES} <= names
-    assert {f"{folder}/golden.json", f"{folder}/projection.h", "exporters/cli.py", "quantize/recipe.py"} <= names
+    assert {
+        f"{folder}/golden.json",
+        f"{folder}/projection.h",
+        "exporters/commands/main.py",
+        "quantize/recipe.py",
+    } <= names
     bundled = {path.relative_to(ROOT).as_posix() for path in (ROOT / "models_tf/bundled").rglob("*") if path.is_file()}
     assert {name for name in bundled if "__pycache__" not in name} <= names
     assert not any(name.startswith(("tests/", "benchmarks/", "docs/")) for name in names)

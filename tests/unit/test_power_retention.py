@@ -11,8 +11,8 @@ import tensorflow as tf
 from models_tf.encoder import forward
 from models_tf.encoder.forward import Activations
 from models_tf.encoder.network import Form, Network
-from power_oracle import oracle, oracle_logits
-from random_encoders import HEADS, TIME, VOCABULARY, config, network, rows
+from support.power_oracle import oracle, oracle_logits
+from support.random_encoders import HEADS, TIME, VOCABULARY, config, network, rows
 
 # float32 against float64 over three layers of weights of order 1; errors seen are below 2e-6.
 TOLERANCE = 2e-5

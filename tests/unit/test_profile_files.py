@@ -5,10 +5,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from exporters import profile_onnx, profile_tflite
-from exporters.profile_parts import PARTS, Plan, assign
-from profiled_networks import feed, files, rewritten
-from quantize.flatbuffer import read_model, write_model
+from exporters.formats.onnx import profile as profile_onnx
+from exporters.formats.tflite import profile as profile_tflite
+from exporters.profile.parts import PARTS, Plan, assign
+from quantize.tflite.flatbuffer import read_model, write_model
+from support.profiled_networks import feed, files, rewritten
 
 RECIPES = ("float32", "fp16", "int8-dynamic", "int8")
 # Float sums in another order where a part ends: some hundred roundings of 6e-8. Quantized: one step of a tensor.
@@ -50,7 +51,7 @@ def test_the_pieces_compute_what_the_whole_file_computes(name: str, recipe: str)
 
 
 def constants(model) -> set[int]:
-    from quantize.flatbuffer import is_constant
+    from quantize.tflite.flatbuffer import is_constant
 
     return {index for index, tensor in enumerate(model.subgraphs[0].tensors) if is_constant(model, tensor)}
 

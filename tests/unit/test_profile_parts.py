@@ -5,8 +5,10 @@ import math
 
 import pytest
 
-from exporters import profile_onnx, profile_parts, profile_tflite
-from exporters.profile_parts import (
+from exporters.formats.onnx import profile as profile_onnx
+from exporters.formats.tflite import profile as profile_tflite
+from exporters.profile import parts as profile_parts
+from exporters.profile.parts import (
     AFTER,
     ATTENTION,
     BEFORE,
@@ -25,12 +27,12 @@ from exporters.profile_parts import (
     UnknownGraphError,
     part_of_weight,
 )
-from ghost_oracle import ghost_config
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import Head
 from models_tf.encoder.network import Network
-from profiled_networks import NETWORKS, feed, files, op_graph, original, rewritten
-from random_encoders import HEADS, TIME, VARIANTS, config
+from support.ghost_oracle import ghost_config
+from support.profiled_networks import NETWORKS, feed, files, op_graph, original, rewritten
+from support.random_encoders import HEADS, TIME, VARIANTS, config
 
 TARGETS = ("tflite", "onnx")
 RECIPES = ("float32", "fp16", "int8-dynamic", "int8")

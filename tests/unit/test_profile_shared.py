@@ -2,10 +2,12 @@
 
 import pytest
 
-from exporters import profile_onnx, profile_parts, profile_tflite
-from exporters.profile_parts import AFTER, ATTENTION, BEFORE, EMBEDDING, FFN, GRAPH, HEAD, PARTS, Plan, part_of_weight
-from profiled_networks import feed, files, op_graph, original, rewritten
-from random_encoders import TIME
+from exporters.formats.onnx import profile as profile_onnx
+from exporters.formats.tflite import profile as profile_tflite
+from exporters.profile import parts as profile_parts
+from exporters.profile.parts import AFTER, ATTENTION, BEFORE, EMBEDDING, FFN, GRAPH, HEAD, PARTS, Plan, part_of_weight
+from support.profiled_networks import feed, files, op_graph, original, rewritten
+from support.random_encoders import TIME
 
 NAME = "albert"
 TARGETS = ("tflite", "onnx")

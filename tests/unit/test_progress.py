@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from exporters.progress import Progress
+from exporters.console.progress import Progress
 
 
 class Terminal(io.StringIO):

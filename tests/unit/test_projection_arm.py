@@ -13,8 +13,8 @@ import pytest
 from models_tf.ops.projection import config as config_module
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.library import HostProjection, as_bytes
-from projection_golden import CASES, config_of, texts_of
-from projection_strings import COUNT, cases
+from support.projection_golden import CASES, config_of, texts_of
+from support.projection_strings import COUNT, cases
 
 CORE = Path(config_module.__file__).parent
 SOURCES = [CORE / name for name in ("config.cc", "text.cc", "hashing.cc", "projection.cc", "c_api.cc")]

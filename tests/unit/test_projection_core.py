@@ -7,7 +7,7 @@ from models_tf.errors import InputError
 from models_tf.ops.projection import reference
 from models_tf.ops.projection.config import MAGIC, ProjectionConfig
 from models_tf.ops.projection.library import HostProjection, default_config_text, library_path, parse_error
-from projection_golden import (
+from support.projection_golden import (
     BEHAVIOURS,
     CASES,
     HASH_CODES,
@@ -19,7 +19,7 @@ from projection_golden import (
     name_of,
     texts_of,
 )
-from projection_strings import CONFIGS, COUNT, cases
+from support.projection_strings import CONFIGS, COUNT, cases
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from exporters.projection_file import EXAMPLE_TEXTS, projection_file
+from exporters.sources.projection_file import EXAMPLE_TEXTS, projection_file
 from models_tf.ops.projection.config import ProjectionConfig
 
 CONFIG = ProjectionConfig(feature_size=8, pad_to=3, presence_feature=True)

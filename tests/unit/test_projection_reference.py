@@ -5,7 +5,7 @@ import pytest
 from models_tf.ops.projection import reference
 from models_tf.ops.projection.config import HASHES, ProjectionConfig
 from models_tf.ops.projection.unicode_tables import UNICODE_VERSION
-from projection_golden import (
+from support.projection_golden import (
     BEHAVIOURS,
     CASES,
     HASH_CODES,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from models_tf.ops.projection import config as config_module
-from projection_strings import CONFIGS, COUNT, cases
+from support.projection_strings import CONFIGS, COUNT, cases
 
 CORE = Path(config_module.__file__).parent
 SOURCES = [CORE / name for name in ("config.cc", "text.cc", "hashing.cc", "projection.cc")]

@@ -6,12 +6,12 @@ import json
 import pytest
 
 from exporters.errors import AccuracyError, ParityError, SizeError
-from exporters.evaluate import Score
-from exporters.gate import judge, remarks
-from exporters.parity import Parity
-from exporters.report import Failure, FileRecord, Latency, Report, StageScore
+from exporters.report.report import Failure, FileRecord, Latency, Report, StageScore
 from exporters.request import ExportRequest
-from exporters.verify import Verification
+from exporters.verify.evaluate import Score
+from exporters.verify.gate import judge, remarks
+from exporters.verify.parity import Parity
+from exporters.verify.verification import Verification
 
 GOOD = Parity(
     candidate="f.tflite", reference="Keras", rows=4, max_abs=1e-6, mean_abs=1e-7, argmax_agreement=1.0, limit=1e-4

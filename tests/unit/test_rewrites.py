@@ -16,7 +16,7 @@ from models_tf.encoder.rewrites.equalize import equalize
 from models_tf.encoder.rewrites.fold_norms import MAX_SCALE, fold_norms
 from models_tf.encoder.rewrites.layers import drop_unread, first_token_only, fuse_input
 from models_tf.encoder.rewrites.ranges import ranges
-from random_encoders import HEADS, SIZES, TIME, VARIANTS, answers, config, network, relative_error, rows
+from support.random_encoders import HEADS, SIZES, TIME, VARIANTS, answers, config, network, relative_error, rows
 
 # A rewrite rounds each weight once more, 6e-8 of it; 24 layers of some 10 matrices add that up to a few 1e-7.
 FLOAT32 = 1e-5

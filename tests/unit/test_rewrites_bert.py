@@ -20,7 +20,7 @@ from models_tf.encoder.rewrites.attention import drop_key_bias, move_value_bias,
 from models_tf.encoder.rewrites.embedding import bake_segment, cut_positions
 from models_tf.encoder.rewrites.fold_norms import fold_norms
 from models_tf.encoder.rewrites.layers import drop_unread, first_token_only, fuse_input
-from random_encoders import HEADS, TIME, VOCABULARY, answers, network, relative_error, rows
+from support.random_encoders import HEADS, TIME, VOCABULARY, answers, network, relative_error, rows
 
 # A rewrite rounds each weight once more, 6e-8 of it; twelve layers of six matrices add that up to a few 1e-7, and
 # LayerNorm divides by the deviation, which is near 1 here.

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from exporters import rows
+from exporters.data import rows
+from exporters.data.text_rows import TextReader, TextRows
 from exporters.request import ExportRequest
-from exporters.text_rows import TextReader, TextRows
 from models_tf.errors import InputError
 
 LABELS = ["a", "b", "c"]
@@ -153,7 +153,7 @@ def test_few_rows_get_a_note_and_many_do_not() -> None:
 
 
 def test_chunks_hold_all_inputs_and_are_smaller_for_long_sequences(monkeypatch):
-    monkeypatch.setattr("exporters.text_rows._CHUNK_BYTES", 80)  # ten rows of one int64
+    monkeypatch.setattr("exporters.data.text_rows._CHUNK_BYTES", 80)  # ten rows of one int64
     texts = TextRows(keys=[f"text {i}" for i in range(25)], targets=None, project=project)
     chunks = list(texts.chunks(256))
     assert [len(chunk["text"]) for chunk in chunks] == [10, 10, 5]

@@ -6,12 +6,12 @@ import sys
 import numpy as np
 import pytest
 
-from exporters import runners
-from exporters.tflite_runtime_worker import pack, unpack
-from exporters.to_onnx import to_onnx
-from exporters.to_tflite import to_tflite, trace
+from exporters.formats import runners
+from exporters.formats.onnx.convert import to_onnx
+from exporters.formats.tflite.convert import to_tflite, trace
+from exporters.formats.tflite.runtime_worker import pack, unpack
 from models_tf.errors import InputError
-from quantize.flatbuffer import read_model, schema, tensor_name, write_model
+from quantize.tflite.flatbuffer import read_model, schema, tensor_name, write_model
 
 
 def test_tflite_texts_keep_nul_bytes_at_the_end():

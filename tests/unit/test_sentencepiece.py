@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporters.token_file import token_file
+from exporters.sources.token_file import token_file
 from models_tf.errors import InputError
-from models_tf.spiece_file import check_character_map, read_spiece
-from models_tf.tokenization import SENTENCEPIECE, WORDPIECE, Tokenizer
-from spiece_files import GOLDEN, PIECES, SPECIAL, message, number, piece, spiece_model
-from tiny_vocab import VOCAB
+from models_tf.tokenizers.spiece_file import check_character_map, read_spiece
+from models_tf.tokenizers.tokenizer import SENTENCEPIECE, WORDPIECE, Tokenizer
+from support.spiece_files import GOLDEN, PIECES, SPECIAL, message, number, piece, spiece_model
+from support.tiny_vocab import VOCAB
 
 REAL = (GOLDEN / "spiece.model").read_bytes()
 EXPECTED = json.loads((GOLDEN / "spiece.json").read_text())

@@ -3,12 +3,12 @@
 import onnx
 import pytest
 
-import power_files
-from exporters.audit import audit
+from exporters.formats.audit import audit
 from quantize import significance
-from quantize.flatbuffer import op_name, read_model, schema, write_model
 from quantize.recipe import RECIPES
 from quantize.significance import ADD, CAST, ELEMENT, MEAN, MOVE, OTHER, SOFTMAX, TOP, Step
+from quantize.tflite.flatbuffer import op_name, read_model, schema, write_model
+from support import power_files
 
 INT8 = RECIPES["int8"]
 

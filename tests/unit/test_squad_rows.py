@@ -15,8 +15,8 @@ from models_tf.errors import InputError
 from models_tf.tasks import read_rows
 from models_tf.tasks.question_answering import MAX_ANSWER_LEN, N_BEST, QuestionRows
 from models_tf.tasks.squad_windows import cut, most_context
-from squad_files import PASSAGE, QUESTIONS, document, write_json, write_records
-from tiny_vocab import tiny_tokenizer
+from support.squad_files import PASSAGE, QUESTIONS, document, write_json, write_records
+from support.tiny_vocab import tiny_tokenizer
 
 START, END = "start_logits", "end_logits"
 

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from models_tf.checkpoints import encoder as checkpoint
 from models_tf.data.unlabelled import read_sentences, split_text
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
-from models_tf.huggingface import checkpoint
 from models_tf.spec import IDS, LOGITS, MASK
 from models_tf.tasks.rows import Columns
 from models_tf.tasks.tagging import read_tagging
 from models_tf.tasks.untagged import encode_untagged
-from models_tf.tokenization import Tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.token_batches import Predictor
 from models_tf.training.token_losses import task_loss, teacher_loss
 from models_tf.training.unlabelled import Distillation, Taught, Words, at_students_pieces, words_loss
-from tiny_vocab import tiny_tokenizer
-from token_training import FAST, SPECIAL, KilledError, kill_after, train, weights_of
+from support.tiny_vocab import tiny_tokenizer
+from support.token_training import FAST, SPECIAL, KilledError, kill_after, train, weights_of
 
 SENTENCES = [["Anna", "plays", "?"], ["who", "is", "unable"], ["films"]]
 # As the tiny vocabulary cuts them: [CLS] anna play ##s ? [SEP]; [CLS] who is un ##able [SEP]; [CLS] film ##s [SEP]

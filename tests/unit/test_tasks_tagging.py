@@ -13,8 +13,8 @@ from models_tf.errors import InputError
 from models_tf.tasks import read_rows
 from models_tf.tasks.rows import Columns
 from models_tf.tasks.tagging import NO_LOSS, TaggingRows
-from models_tf.tokenization import Tokenizer
-from tiny_vocab import data_folder, tiny_tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
+from support.tiny_vocab import data_folder, tiny_tokenizer
 
 LABELS = ["O", "B-per", "I-per", "B-loc", "I-loc"]
 SENTENCES = [

@@ -10,7 +10,7 @@ import pytest
 
 from models_tf.data.tfrecord import parse_example, read_examples
 from models_tf.errors import InputError
-from squad_files import example, record
+from support.squad_files import example, record
 
 VALUES = {"ids": [0, 1, 127, 128, 30521, 1 << 40, -5], "names": [b"", b"abc", b"x" * 300, "é".encode()], "none": []}
 

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 
-from exporters.token_file import EXAMPLE_TEXTS, token_file
-from tiny_vocab import TOKENS, tiny_tokenizer
+from exporters.sources.token_file import EXAMPLE_TEXTS, token_file
+from support.tiny_vocab import TOKENS, tiny_tokenizer
 
 LENGTH = 12
 INPUTS = ("ids", "mask")

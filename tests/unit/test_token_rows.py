@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from exporters.data.token_rows import TokenReader, TokenRows
 from exporters.request import ExportRequest
-from exporters.token_rows import TokenReader, TokenRows
 from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
-from tiny_vocab import TOKENS, tiny_tokenizer
+from support.tiny_vocab import TOKENS, tiny_tokenizer
 
 LENGTH = 9
 CONFIG = EncoderConfig(

@@ -3,9 +3,9 @@
 import pytest
 
 from exporters.request import ExportRequest
-from exporters.token_subject import TokenSubject
+from exporters.sources.tokens import TokenSubject
 from models_tf.errors import InputError
-from tiny_checkpoints import DOCUMENTS, LENGTH, write_checkpoint
+from support.tiny_checkpoints import DOCUMENTS, LENGTH, write_checkpoint
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +97,7 @@ def test_loading_needs_no_tensorflow(tmp_path):
 
     folder = write_checkpoint(tmp_path / "mine")
     code = (
-        "import sys; from exporters.request import ExportRequest; from exporters import subject;"
+        "import sys; from exporters.request import ExportRequest; from exporters.sources import base as subject;"
         f"s = subject.load(ExportRequest(checkpoint={str(folder)!r}, quantize='float32')); s.rows(calibrate=False);"
         "print([m for m in ('tensorflow', 'tf_keras', 'torch') if m in sys.modules])"
     )

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from models_tf.errors import InputError
-from models_tf.tokenization import Tokenizer
-from tiny_vocab import TOKENS, VOCAB, data_folder, tiny_tokenizer
+from models_tf.tokenizers.tokenizer import Tokenizer
+from support.tiny_vocab import TOKENS, VOCAB, data_folder, tiny_tokenizer
 
 ROOT = Path(__file__).parents[2]
 ODD_TEXTS = [

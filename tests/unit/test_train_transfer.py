@@ -7,14 +7,7 @@ import tensorflow as tf
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.forward import Activations
 from models_tf.training.adamw import BETA_1, BETA_2, EPSILON, AdamW
-from models_tf.training.transfer import (
-    Transfer,
-    attention_loss,
-    feature_loss,
-    mean_loss,
-    teacher_layers,
-    variance_loss,
-)
+from models_tf.training.transfer import Transfer, attention_loss, feature_loss, mean_loss, teacher_layers, variance_loss
 from models_tf.training.transfer_settings import TransferSettings
 
 RANDOM = np.random.default_rng(7)

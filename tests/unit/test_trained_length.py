@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from exporters.trained_length import TRAINING_FILE, trained_length
+from exporters.sources.trained_length import TRAINING_FILE, trained_length
 from models_tf.training.token_learner import TRAINING_FILE as WRITTEN
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from models_tf import atomic_files, checkpoint
+from models_tf.checkpoints import atomic_files
+from models_tf.checkpoints import projection as checkpoint
 from models_tf.errors import InputError
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.prado.config import BRANCHES

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from exporters.parity import FLOAT_RTOL, UNDECIDED_MARGIN
-from exporters.tensor_names import MARGIN
-from exporters.text_rows import TextRows
-from exporters.token_rows import TokenRows
-from exporters.verify import Check, Verification, verify
+from exporters.data.text_rows import TextRows
+from exporters.data.token_rows import TokenRows
+from exporters.formats.tensor_names import MARGIN
+from exporters.verify.parity import FLOAT_RTOL, UNDECIDED_MARGIN
+from exporters.verify.verification import Check, Verification, verify
 from models_tf.encoder.retention import margin
 
 ROWS = 200

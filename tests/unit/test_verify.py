@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from exporters.parity import EXACT, FLOAT_ATOL
-from exporters.runners import RunnerError
-from exporters.text_rows import TextRows
-from exporters.verify import Check, Verification, verify
+from exporters.data.text_rows import TextRows
+from exporters.formats.runners import RunnerError
+from exporters.verify.parity import EXACT, FLOAT_ATOL
+from exporters.verify.verification import Check, Verification, verify
 
 TEXTS = [f"text {i}" for i in range(600)]
 

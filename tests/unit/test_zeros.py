@@ -7,9 +7,9 @@ import onnx
 import pytest
 import tf_keras as keras
 
-from exporters import zeros
-from exporters.report import FileRecord
-from exporters.report_text import summary
+from exporters.formats import zeros
+from exporters.report.report import FileRecord
+from exporters.report.text import summary
 
 
 def dense(share: float) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""The rows of a request: those that calibrate and those that measure."""

@@ -1,0 +1,235 @@
+"""Which rows a run works with: those that measure accuracy and parity, and, apart from them, those that calibrate.
+
+Bundled models bring both. `--eval-data` alone is split by a hash of the text, so that no text is on both sides.
+Leaves out what a row is: texts of projection models are in `text_rows.py`, ids of token models in `token_rows.py`.
+"""
+
+import dataclasses
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from exporters.formats.runners import Feed, Outputs
+from exporters.request import ExportRequest
+from models_tf.errors import InputError
+from models_tf.registry import TOKENS
+from models_tf.tasks.score import Score
+
+# Ranges of activations settle after some hundred rows; more only costs time.
+MAX_CALIBRATION_ROWS = 300
+# Fewer rows than this get a note.
+FEW_ROWS = 100
+# From here on a token model takes minutes for each file.
+MANY_ROWS = 2000
+GENERATED = "generated"
+# One text in five calibrates when one file serves both.
+_CALIBRATION_SHARE = 5
+
+
+class Examples(Protocol):
+    """Rows of one kind of model. `keys` are what the split goes by; `labelled` says whether `score` can be asked."""
+
+    @property
+    def keys(self) -> Sequence[str]: ...
+
+    @property
+    def labelled(self) -> bool: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader remarked, for the report."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def take(self, indices: Sequence[int]) -> "Examples": ...
+
+    def chunks(self, most: int) -> Iterator[Feed]:
+        """Inputs of all rows by name, at most so many rows at a time, fewer where they are large."""
+        ...
+
+    def answers(self, outputs: Outputs) -> np.ndarray:
+        """The numbers that decide, [n, labels]: what parity compares."""
+        ...
+
+    def score(self, outputs: Outputs, *, seed: int) -> Score: ...
+
+
+class Reader(Protocol):
+    """Makes examples for one model."""
+
+    def read(self, path: Path) -> Examples:
+        """Rows with labels."""
+        ...
+
+    def read_texts(self, path: Path) -> Examples:
+        """Rows to calibrate with, without labels and without empty texts."""
+        ...
+
+    def generate(self, seed: int) -> Examples:
+        """Made-up rows: parity can be judged on them."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """Rows to verify on and rows to calibrate on (None: the recipe needs none)."""
+
+    evaluation: Examples
+    source: str
+    calibration: Examples | None
+    calibration_source: str
+    notes: tuple[str, ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        """For the report."""
+        return {
+            "eval_source": self.source,
+            "eval_rows": len(self.evaluation),
+            "labelled": self.evaluation.labelled,
+            "calibration_source": self.calibration_source,
+            "calibration_rows": _count(self.calibration),
+        }
+
+
+def _count(examples: Examples | None) -> int:
+    return 0 if examples is None else len(examples)
+
+
+def count(rows: Rows, kind: str) -> str:
+    """How many rows measure, with the way out where that takes long: token models need a tenth of a second for each."""
+    many = kind == TOKENS and len(rows.evaluation) > MANY_ROWS
+    return f"{len(rows.evaluation)} rows" + (" (for fewer: --eval-rows N)" if many else "")
+
+
+def few_rows(rows: Rows) -> tuple[str, ...]:
+    """What a small number of rows cannot show."""
+    notes = []
+    measuring, calibrating = len(rows.evaluation), _count(rows.calibration)
+    if rows.evaluation.labelled and measuring < FEW_ROWS:
+        notes.append(f"Only {measuring} rows measure accuracy: one of them is {100 / measuring:.1f} points.")
+    if 0 < calibrating < FEW_ROWS and rows.calibration_source != GENERATED:
+        notes.append(
+            f"Only {calibrating} rows calibrate: values outside of their range will be clipped. "
+            f"Give {FEW_ROWS} or more."
+        )
+    return tuple(notes)
+
+
+def load(
+    request: ExportRequest,
+    reader: Reader,
+    *,
+    calibrate: bool,
+    bundled: Path | None = None,
+    calibrating: int = MAX_CALIBRATION_ROWS,
+) -> Rows:
+    """The rows of a request. `calibrate` says whether the recipe needs some, at most `calibrating` of them; `bundled` is
+    a folder that has both.
+    """
+    loaded = _load(request, reader, calibrate=calibrate, bundled=bundled, calibrating=calibrating)
+    return _first(loaded, request.eval_rows)
+
+
+def _load(request: ExportRequest, reader: Reader, *, calibrate: bool, bundled: Path | None, calibrating: int) -> Rows:
+    evaluation, calibration = request.eval_data, request.calibration_data
+    if bundled is not None:
+        calibration = calibration or (bundled / "calibration.tsv" if evaluation is None else None)
+        evaluation = evaluation or bundled / "eval.tsv"
+    if evaluation is None and calibrate and calibration is None and not request.random_init:
+        raise InputError(
+            f"Recipe {request.quantize} needs example texts: give --calibration-data FILE, or --eval-data FILE to split."
+        )
+    if evaluation is None and request.max_drop is not None:
+        raise InputError("--max-drop needs rows to measure accuracy on: give --eval-data FILE.")
+    if evaluation is None:
+        loaded = _without_eval(calibration, reader, request.seed)
+    else:
+        examples = reader.read(evaluation)
+        loaded = Rows(
+            evaluation=examples,
+            source=str(evaluation),
+            calibration=None,
+            calibration_source="not needed",
+            notes=examples.notes,
+        )
+    if not calibrate:
+        return loaded
+    if calibration is not None:
+        examples = _sample(reader.read_texts(calibration), request.seed, calibrating)
+        return dataclasses.replace(loaded, calibration=examples, calibration_source=str(calibration))
+    if evaluation is None:
+        note = "Ranges of activations come from generated rows: sizes and times are real, answers are not."
+        return dataclasses.replace(
+            loaded,
+            calibration=reader.generate(request.seed + 1),
+            calibration_source=GENERATED,
+            notes=(*loaded.notes, note),
+        )
+    return _split(loaded, request.seed, calibrating)
+
+
+def calibration_feeds(rows: Rows, inputs: Sequence[str]) -> Callable[[], Iterator[Mapping[str, np.ndarray]]] | None:
+    """Gives the calibration rows one at a time, each time it is called; only the inputs named."""
+    calibration = rows.calibration
+    if calibration is None:
+        return None
+    return lambda: ({name: np.asarray(feed[name]) for name in inputs} for feed in calibration.chunks(1))
+
+
+def _without_eval(calibration: Path | None, reader: Reader, seed: int) -> Rows:
+    """No labels: parity can still be judged, on the calibration texts or on made-up ones."""
+    examples = (
+        reader.generate(seed)
+        if calibration is None
+        else _sample(reader.read_texts(calibration), seed, MAX_CALIBRATION_ROWS)
+    )
+    return Rows(
+        evaluation=examples,
+        source=GENERATED if calibration is None else str(calibration),
+        calibration=None,
+        calibration_source="not needed",
+        notes=("Accuracy is not measured: no --eval-data was given.",),
+    )
+
+
+def _split(rows: Rows, seed: int, most: int) -> Rows:
+    keys = rows.evaluation.keys
+    calibrating = np.array([hashlib.sha256(key.encode()).digest()[0] % _CALIBRATION_SHARE == 0 for key in keys])
+    if calibrating.all() or not calibrating.any():
+        raise InputError(
+            f"{rows.source} has too few different texts to calibrate and measure with. "
+            f"Received: {len(set(keys))}; give --calibration-data FILE."
+        )
+    kept, taken = (np.flatnonzero(chosen).tolist() for chosen in (~calibrating, calibrating))
+    sampled = _sample(rows.evaluation.take(taken), seed, most)
+    note = f"{rows.source} was split by text: {len(kept)} rows measure, {len(sampled)} of the other {len(taken)} calibrate."
+    return dataclasses.replace(
+        rows,
+        evaluation=rows.evaluation.take(kept),
+        calibration=sampled,
+        calibration_source=rows.source,
+        notes=(*rows.notes, note),
+    )
+
+
+def _first(rows: Rows, most: int | None) -> Rows:
+    """At most so many rows to measure on, and those that share the last one's key: windows of a question stay together."""
+    keys = rows.evaluation.keys
+    if most is None or most >= len(keys):
+        return rows
+    while most < len(keys) and keys[most] == keys[most - 1]:
+        most += 1
+    note = f"Measured on the first {most} of {len(keys)} rows, as --eval-rows asks for."
+    return dataclasses.replace(rows, evaluation=rows.evaluation.take(range(most)), notes=(*rows.notes, note))
+
+
+def _sample(examples: Examples, seed: int, most: int) -> Examples:
+    if len(examples) <= most:
+        return examples
+    return examples.take(sorted(random.Random(seed).sample(range(len(examples)), most)))

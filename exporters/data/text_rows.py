@@ -1,0 +1,136 @@
+"""Rows of projection models: texts with label numbers, and their features, which are computed a chunk at a time."""
+
+import dataclasses
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from exporters.formats.runners import Feed, Outputs
+from exporters.formats.tensor_names import FEATURES, LOGITS, TEXT
+from exporters.request import ExportRequest
+from exporters.verify.evaluate import score
+from models_tf.data import Row, labels_of, read_table
+from models_tf.errors import InputError
+from models_tf.tasks.score import Score
+
+# Texts -> features int8 [rows, time, feature].
+Project: TypeAlias = Callable[[Sequence[bytes]], np.ndarray]
+
+_CHUNK_BYTES = 1 << 26
+_PROBE_ROWS = 64
+_PROBE_WORDS = (
+    "play",
+    "book",
+    "a",
+    "table",
+    "for",
+    "two",
+    "in",
+    "the",
+    "What",
+    "is",
+    "weather",
+    "NASA",
+    "é",
+    "42",
+    "?",
+    "日本",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextRows:
+    """Texts, and what they should be answered with if that is known."""
+
+    keys: list[str]
+    targets: np.ndarray | None
+    project: Project
+    notes: tuple[str, ...] = ()
+
+    @property
+    def labelled(self) -> bool:
+        return self.targets is not None
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def take(self, indices: Sequence[int]) -> "TextRows":
+        targets = None if self.targets is None else self.targets[list(indices)]
+        return dataclasses.replace(self, keys=[self.keys[i] for i in indices], targets=targets)
+
+    def chunks(self, most: int) -> Iterator[Feed]:
+        """Texts and their features; long sequences would not fit in memory together."""
+        size = max(1, min(most, _CHUNK_BYTES // self.project([b""]).nbytes))
+        for start in range(0, len(self), size):
+            texts = [text.encode() for text in self.keys[start : start + size]]
+            yield {FEATURES: self.project(texts), TEXT: texts}
+
+    def answers(self, outputs: Outputs) -> np.ndarray:
+        return outputs[LOGITS]
+
+    def score(self, outputs: Outputs, *, seed: int) -> Score:
+        if self.targets is None:
+            raise ValueError("Rows without labels cannot be scored.")
+        return score(outputs[LOGITS], self.targets, seed=seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextReader:
+    """Reads rows for a model with these labels."""
+
+    request: ExportRequest
+    labels: Sequence[str]
+    multi_label: bool
+    project: Project
+
+    def read(self, path: Path) -> TextRows:
+        rows = self._table(path, labelled=True)
+        targets = _targets(rows, path, self.labels, self.request.label_separator if self.multi_label else None)
+        return TextRows(keys=[row.text for row in rows], targets=targets, project=self.project)
+
+    def read_texts(self, path: Path) -> TextRows:
+        texts = [row.text for row in self._table(path, labelled=False) if row.text.strip()]
+        if not texts:
+            raise InputError(f"{path} must have texts to calibrate with. Received: only empty ones.")
+        return TextRows(keys=texts, targets=None, project=self.project)
+
+    def generate(self, seed: int) -> TextRows:
+        generator = random.Random(seed)
+        texts = [" ".join(generator.choices(_PROBE_WORDS, k=generator.randint(0, 12))) for _ in range(_PROBE_ROWS)]
+        return TextRows(keys=texts, targets=None, project=self.project)
+
+    def _table(self, path: Path, *, labelled: bool) -> list[Row]:
+        rows = list(read_table(path, self.request.text_column, self.request.label_column, labelled=labelled))
+        if not rows:
+            raise InputError(f"{path} must have rows under its header. Received: none.")
+        # JSON can hold half of a surrogate pair, which no runtime can be given.
+        return [dataclasses.replace(row, text=row.text.encode("utf-8", "replace").decode()) for row in rows]
+
+
+def _targets(rows: list[Row], path: Path, labels: Sequence[str], separator: str | None) -> np.ndarray:
+    """Label numbers; with a separator, which several labels a row have between them, a table of 0 and 1."""
+    number = {label: i for i, label in enumerate(labels)}
+    parts = [labels_of(row, path, separator) for row in rows]
+    for row, names in zip(rows, parts, strict=True):
+        for name in names:
+            if name not in number:
+                raise InputError(f"{path} row {row.line}: the model has no label {name!r}. It has {_shorten(labels)}.")
+    if len({name for names in parts for name in names}) < 2 and len(labels) > 1:
+        raise InputError(
+            f"{path} must have at least 2 different labels to measure accuracy. Received: {parts[0]} only."
+        )
+    if separator is None:
+        return np.array([number[names[0]] for names in parts], np.int64)
+    table = np.zeros((len(rows), len(labels)), bool)
+    for i, names in enumerate(parts):
+        table[i, [number[name] for name in names]] = True
+    return table
+
+
+def _shorten(labels: Sequence[str], limit: int = 10) -> str:
+    shown = ", ".join(labels[:limit])
+    return shown if len(labels) <= limit else f"{shown} and {len(labels) - limit} more"

@@ -1,0 +1,136 @@
+"""Rows of token models: ids, mask and segments, read by the task's reader or made up."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from exporters.formats.runners import Feed, Outputs
+from exporters.request import ExportRequest
+from models_tf import tasks
+from models_tf.encoder.config import EncoderConfig
+from models_tf.errors import InputError
+from models_tf.spec import MASK, SEGMENTS
+from models_tf.tasks.generated import generated_inputs
+from models_tf.tasks.rows import Columns, TaskRows
+from models_tf.tasks.score import Score
+from models_tf.tokenizers.tokenizer import Tokenizer
+
+BASE = "base"
+# Texts of any task can be read as those of this one, when only the texts are wanted.
+_PLAIN = tasks.CLASSIFICATION
+_GENERATED_ROWS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenRows:
+    """Inputs int32 [rows, time] by name. `task_rows` are the same rows as their task sees them; None without a task."""
+
+    inputs: dict[str, np.ndarray]
+    keys: list[str]
+    task_rows: TaskRows | None = None
+
+    @classmethod
+    def of(cls, rows: TaskRows) -> "TokenRows":
+        return cls(inputs=rows.inputs, keys=rows.keys, task_rows=rows)
+
+    @property
+    def labelled(self) -> bool:
+        # Questions can have answers without positions, which are what a target is.
+        return self.task_rows is not None and self.task_rows.labelled
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return () if self.task_rows is None else self.task_rows.notes
+
+    @property
+    def one_segment(self) -> bool:
+        """Whether all tokens are of segment 0."""
+        return not self.inputs[SEGMENTS].any()
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def take(self, indices: Sequence[int]) -> "TokenRows":
+        if self.task_rows is not None:
+            return TokenRows.of(self.task_rows.take(indices))
+        picked = list(indices)
+        inputs = {name: values[picked] for name, values in self.inputs.items()}
+        return dataclasses.replace(self, inputs=inputs, keys=[self.keys[i] for i in picked])
+
+    def chunks(self, most: int) -> Iterator[Feed]:
+        for start in range(0, len(self), most):
+            yield {name: values[start : start + most] for name, values in self.inputs.items()}
+
+    def answers(self, outputs: Outputs) -> np.ndarray:
+        if self.task_rows is not None:
+            return self.task_rows.answers(outputs)
+        mask = self.inputs[MASK]
+        parts = []
+        for values in outputs.values():
+            if (
+                values.ndim == 3 and values.shape[1] == mask.shape[1]
+            ):  # [rows, time, channel]: all that stands for a token
+                parts.append(values[mask > 0])
+            elif values.ndim == 3:  # of the tokens that a model kept, padding comes last
+                parts.append(values[np.arange(values.shape[1]) < mask.sum(1, keepdims=True)])
+            else:  # [rows, channel], or [rows, time] with what stands for padding taken out
+                parts.append(values * mask if values.shape == mask.shape else values)
+        return np.concatenate(parts)
+
+    def score(self, outputs: Outputs, *, seed: int) -> Score:
+        if self.task_rows is None:
+            raise ValueError("Rows without a task cannot be scored.")
+        return self.task_rows.score(outputs, seed=seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenReader:
+    """Reads rows for one model. `tokenizer` is None where nothing can be read, only made up."""
+
+    request: ExportRequest
+    task: str
+    labels: Sequence[str]
+    config: EncoderConfig
+    max_seq_len: int
+    tokenizer: Tokenizer | None
+
+    def read(self, path: Path) -> TokenRows:
+        if self.task == BASE:
+            raise InputError(f"--eval-data needs a task to measure: a base model has none. Received: {path}.")
+        return TokenRows.of(self._rows(path, self.task, labelled=True))
+
+    def read_texts(self, path: Path) -> TokenRows:
+        task = _PLAIN if self.task == BASE else self.task
+        rows = self._rows(path, task, labelled=False)
+        return TokenRows(inputs=rows.inputs, keys=rows.keys) if self.task == BASE else TokenRows.of(rows)
+
+    def generate(self, seed: int) -> TokenRows:
+        """Random ids and lengths; two segments where the task may have them."""
+        tokenizer = self.config.vocab_size if self.tokenizer is None else self.tokenizer
+        size, pairs = (
+            {"max_len": self.max_seq_len, "count": _GENERATED_ROWS, "seed": seed},
+            self.config.num_segments > 1,
+        )
+        if self.task == BASE:
+            inputs = generated_inputs(tokenizer, **size, pairs=pairs)
+            return TokenRows(inputs=inputs, keys=[f"generated {seed} {i}" for i in range(_GENERATED_ROWS)])
+        pairs = pairs and self.task != tasks.TOKEN_CLASSIFICATION
+        return TokenRows.of(tasks.generated_rows(self.task, tokenizer, **size, pairs=pairs, labels=self.labels))
+
+    def _rows(self, path: Path, task: str, *, labelled: bool) -> TaskRows:
+        if self.tokenizer is None:
+            raise InputError(f"Texts need a tokenizer, which random weights have not. Received: {path}.")
+        request = self.request
+        columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
+        return tasks.read_rows(
+            task,
+            path,
+            tokenizer=self.tokenizer,
+            labels=self.labels,
+            max_len=self.max_seq_len,
+            columns=columns,
+            labelled=labelled,
+        )

@@ -1,0 +1,1 @@
+"""Which words a model that drops tokens keeps."""

@@ -1,0 +1,235 @@
+"""`explain`: which words of a text go on from layer to layer of a model that drops tokens, as values.
+
+A word is what the tokenizer cut its pieces from, and it is there while one of them is. How it is drawn: `explain_text.py`
+for a terminal, `explain_chart.py` for a picture. Leaves out why a token is dropped: `models_tf/encoder/retention.py`.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models_tf.checkpoints.document import MULTI_LABEL
+from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.encoder.config import EncoderConfig
+from models_tf.errors import InputError
+from models_tf.spec import IDS, LOGITS, MASK, SEGMENTS
+from models_tf.tasks.rows import clean
+from models_tf.tokenizers.tokenizer import Tokenizer
+
+DEFAULT_SEQ_LEN = 128
+# [CLS] a [SEP] b [SEP]
+_SHORTEST = 5
+_BATCH = 16
+# A logit above 0 means yes, where several labels may hold.
+_YES = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Word:
+    """`places`: where its pieces stand in the model's input. `special` is a token that the text does not have."""
+
+    text: str
+    places: tuple[int, ...]
+    special: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """`probability` of a label; of a regression, which has none, `score`."""
+
+    label: str
+    probability: float | None = None
+    score: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainedText:
+    """`layers`: for each layer the places of the tokens that went on, in the order of the text; padding is left out.
+    The last layer of a model with an answer reads the first token alone. `cut` pieces of the text were too many.
+    """
+
+    text: str
+    pair: str | None
+    words: tuple[Word, ...]
+    layers: tuple[tuple[int, ...], ...]
+    answers: tuple[Answer, ...]
+    cut: int = 0
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """All tokens that went in."""
+        return tuple(sorted(place for word in self.words for place in word.places))
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """Some texts, and what decides how many tokens each layer keeps: `retention`, `retention_by`."""
+
+    model: str
+    trained: bool
+    retention: tuple[int, ...]
+    retention_by: str
+    max_seq_len: int
+    texts: tuple[ExplainedText, ...]
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), indent=2, ensure_ascii=False)
+
+
+def survivors(word: Word, kept: Sequence[int]) -> int:
+    """How many pieces of a word are among the places kept."""
+    return len(set(word.places) & set(kept))
+
+
+def drops_tokens(config: EncoderConfig) -> bool:
+    return bool(config.retention)
+
+
+def check(checkpoint: EncoderCheckpoint) -> None:
+    """Refuses a model that has nothing to explain. Needs no TensorFlow."""
+    if not drops_tokens(checkpoint.config):
+        raise InputError(
+            f"explain is for models that drop tokens between layers. Received: a {checkpoint.model_name} that keeps all "
+            "of them; make one that drops with `export-mobile train --model powerbert` or `export-mobile compress "
+            "--retention`."
+        )
+
+
+def length_of(config: EncoderConfig, given: int | None) -> int:
+    """How many tokens of a text go in: as an export has it."""
+    if given is None:
+        return min(DEFAULT_SEQ_LEN, config.max_positions)
+    if not _SHORTEST <= given <= config.max_positions:
+        raise InputError(
+            f"--max-seq-len must be {_SHORTEST} to {config.max_positions}, the model's positions. Received: {given}."
+        )
+    return given
+
+
+def explain(
+    checkpoint: EncoderCheckpoint,
+    texts: Sequence[str],
+    pairs: Sequence[str] | None = None,
+    *,
+    max_seq_len: int | None = None,
+    tokenizer: Tokenizer | None = None,
+    table: Mapping[str, Any] | None = None,
+) -> Explanation:
+    """Runs the model as it was read, in float. `pairs` are second texts; `table` are its weights as TensorFlow has them,
+    where that is so already.
+    """
+    check(checkpoint)
+    if not texts:
+        raise InputError("explain needs a text. Received: none.")
+    length = length_of(checkpoint.config, max_seq_len)
+    if tokenizer is None:
+        tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint of {checkpoint.model_name}")
+    tokenizer.check_embedding(checkpoint.config.vocab_size)
+    if pairs is not None and len(pairs) != len(texts):
+        raise ValueError(f"`texts` and `pairs` must be as many. Received: {len(texts)}, {len(pairs)}.")
+    rows = [(clean(text), None if pairs is None else clean(pairs[i])) for i, text in enumerate(texts)]
+    one = _Model(checkpoint, tokenizer, length, checkpoint.tensors if table is None else table)
+    found = [text for start in range(0, len(rows), _BATCH) for text in one.explain(rows[start : start + _BATCH])]
+    return Explanation(
+        model=checkpoint.model_name,
+        trained=checkpoint.trained,
+        retention=checkpoint.config.retention,
+        retention_by=checkpoint.config.retention_by,
+        max_seq_len=length,
+        texts=tuple(found),
+    )
+
+
+class _Model:
+    """A checkpoint that runs; imports TensorFlow."""
+
+    def __init__(
+        self, checkpoint: EncoderCheckpoint, tokenizer: Tokenizer, length: int, table: Mapping[str, Any]
+    ) -> None:
+        import tensorflow as tf
+
+        self.checkpoint, self.tokenizer, self.length = checkpoint, tokenizer, length
+        self.table = {name: tf.convert_to_tensor(value) for name, value in table.items()}
+
+    def explain(self, rows: Sequence[tuple[str, str | None]]) -> Iterator[ExplainedText]:
+        texts, pairs = [text for text, _ in rows], [pair for _, pair in rows if pair is not None]
+        # Padding neither votes nor goes on before a token: shorter rows give the same answer sooner.
+        inputs = self.tokenizer.encode(texts, pairs or None, max_len=self.length, pad=False)
+        places, logits = self._run(inputs)
+        for i, (text, pair) in enumerate(rows):
+            words, cut = _words(self.tokenizer, {name: values[i] for name, values in inputs.items()}, text, pair)
+            real = int(inputs[MASK][i].sum())
+            layers = [sorted(int(place) for place in layer[i] if place < real) for layer in places]
+            if logits is not None:
+                layers[-1] = layers[-1][:1]
+            yield ExplainedText(
+                text=text,
+                pair=pair,
+                words=words,
+                layers=tuple(map(tuple, layers)),
+                answers=() if logits is None else _answers(self.checkpoint, logits[i]),
+                cut=cut,
+            )
+
+    def _run(self, inputs: Mapping[str, np.ndarray]) -> tuple[list[np.ndarray], np.ndarray | None]:
+        """Places that went on from each layer [rows, tokens], and logits if the head gives some for a text."""
+        import tensorflow as tf
+
+        from models_tf.encoder import forward
+
+        feed = {name: tf.constant(inputs[name]) for name in (IDS, MASK, SEGMENTS)}
+        found = forward.run(self.checkpoint.config, self.checkpoint.head, self.table, **feed)
+        logits = found.outputs[LOGITS].numpy() if self.checkpoint.head.reads_pooled else None
+        return [layer.numpy() for layer in found.places], logits
+
+
+def _answers(checkpoint: EncoderCheckpoint, logits: np.ndarray) -> tuple[Answer, ...]:
+    """One label, or those that hold where several may; the likeliest if none does."""
+    labels = checkpoint.labels or [str(number) for number in range(len(logits))]
+    values = logits.astype(np.float64)
+    if len(values) == 1:
+        return (Answer(label=labels[0], score=float(values[0])),)
+    best = int(values.argmax())
+    if checkpoint.problem_type == MULTI_LABEL:
+        chances = 1 / (1 + np.exp(-values))
+        chosen = [number for number in range(len(values)) if chances[number] > _YES] or [best]
+    else:
+        chances = np.exp(values - values.max())
+        chances, chosen = chances / chances.sum(), [best]
+    return tuple(Answer(label=labels[number], probability=float(chances[number])) for number in chosen)
+
+
+def _words(
+    tokenizer: Tokenizer, row: Mapping[str, np.ndarray], text: str, pair: str | None
+) -> tuple[tuple[Word, ...], int]:
+    """The words of a row in the order of the input, and how many pieces did not fit."""
+    real, words, cut = int(row[MASK].sum()), list[Word](), 0
+    sides = [np.arange(real)] if pair is None else [np.flatnonzero(row[SEGMENTS][:real] == side) for side in (0, 1)]
+    for written, places in zip((text, pair or ""), sides, strict=False):
+        (pieces,) = tokenizer.pieces([written])
+        taken, last = 0, None
+        for place in places.tolist():
+            number = int(row[IDS][place])
+            if taken == len(pieces.ids) or number != pieces.ids[taken]:  # in the input, and not in the text
+                words.append(Word(text=tokenizer.token(number), places=(place,), special=True))
+                last = None
+                continue
+            start, end = pieces.spans[taken]
+            word = pieces.words[taken]
+            if last is not None and word is not None and word == last[0]:
+                start = last[1]
+                joined = (*words.pop().places, place)
+            else:
+                joined = (place,)
+            shown = written[start:end].strip() or tokenizer.token(number)
+            words.append(Word(text=shown, places=joined))
+            last, taken = (word, start), taken + 1
+        cut += len(pieces.ids) - taken
+    return tuple(words), cut

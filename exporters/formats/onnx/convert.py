@@ -1,0 +1,150 @@
+"""TensorFlow function -> float ONNX model with named inputs and outputs. Quantization comes after, from this model.
+
+The batch axis becomes symbolic where the graph allows it, which is found out by running it. Leaves out text input and
+every recipe: one conversion serves them all.
+"""
+
+import gc
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+
+from exporters.console.native_log import quiet
+from quantize.onnx.graph import clean
+from quantize.onnx.passes.computed_bias import computed_bias_onnx
+
+# Opset 17 (ONNX 1.12, 2022) runs in ONNX Runtime 1.12 and later, and has all that the models here need.
+OPSET = 17
+BATCH = "batch"
+_LARGE = 4096  # elements
+
+
+def to_onnx(concrete_function: Any, rows: Mapping[str, np.ndarray] | None = None) -> onnx.ModelProto:
+    """The float model. A function traced for one row takes any number, if it can: `rows` are some to try it with;
+    without them they are random.
+    """
+    with quiet():
+        model, inputs, outputs = _convert(concrete_function)
+    gc.collect()  # graphs are full of cycles, and each holds all weights
+    computed_bias_onnx(model)
+    clean(model, names=inputs | outputs)
+    _free_batch(model, rows or _random_rows(model))
+    return model
+
+
+def _convert(concrete_function: Any) -> tuple[onnx.ModelProto, dict[str, str], dict[str, str]]:
+    """The model as tf2onnx makes it, and its names of inputs and outputs with those of the signature.
+
+    The same steps as in `tf2onnx.convert.from_graph_def`, which holds some forty copies of all weights on its way: 100 MB
+    of them made 5 GB. Here matrices stay outside meanwhile.
+    """
+    import tensorflow as tf
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+    from tf2onnx import optimizer, tf_loader, tfonnx
+
+    frozen = convert_variables_to_constants_v2(concrete_function)
+    inputs = {tensor.name: tensor.name.split(":")[0] for tensor in frozen.inputs}
+    # The names of a dictionary's values come in the order of its sorted keys.
+    outputs = dict(zip([t.name for t in frozen.outputs], sorted(concrete_function.structured_outputs), strict=True))
+    definition = frozen.graph.as_graph_def()
+    del frozen
+    with tf.Graph().as_default():
+        definition = tf_loader.tf_optimize(list(inputs), list(outputs), definition)
+    matrices = _take_matrices(definition)
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(definition, name="")
+        converted = tfonnx.process_tf_graph(
+            graph,
+            continue_on_error=True,
+            opset=OPSET,
+            input_names=[*inputs, *matrices],
+            output_names=list(outputs),
+        )
+    model = optimizer.optimize_graph(converted, catch_errors=False).make_model("model")
+    given = [value for value in model.graph.input if value.name not in matrices]
+    del model.graph.input[:]
+    model.graph.input.extend(given)
+    model.graph.initializer.extend(onnx.numpy_helper.from_array(value, name) for name, value in matrices.items())
+    return model, inputs, outputs
+
+
+def _take_matrices(definition: Any) -> dict[str, np.ndarray]:
+    """Makes inputs of the large matrices in a GraphDef; their values by the names of the tensors.
+
+    Only multiplications and look-ups read matrices, and no optimization of tf2onnx looks into them.
+    """
+    import tensorflow as tf
+
+    taken = {}
+    for node in definition.node:
+        if node.op != "Const" or node.attr["dtype"].type != tf.float32.as_datatype_enum:
+            continue
+        shape = node.attr["value"].tensor.tensor_shape
+        sizes = [dim.size for dim in shape.dim]
+        if len(sizes) != 2 or np.prod(sizes) < _LARGE:
+            continue
+        taken[f"{node.name}:0"] = tf.make_ndarray(node.attr["value"].tensor)
+        node.op = "Placeholder"
+        node.attr["shape"].shape.CopyFrom(shape)
+        del node.attr["value"]
+    return taken
+
+
+def _free_batch(model: onnx.ModelProto, rows: Mapping[str, np.ndarray]) -> None:
+    """Gives inputs and outputs a first axis called "batch", if three rows at once then give what they give one by one."""
+    rows = {name: values[np.arange(3) % len(values)] for name, values in rows.items()}
+    run = _session(model)
+    single = [run({name: values[i : i + 1] for name, values in rows.items()}) for i in range(3)]
+    del run
+    graph = model.graph
+    shapes = {node.input[1] for node in graph.node if node.op_type == "Reshape"}
+    changed = []  # what is put back if it does not work: a copy of the whole model would be large
+    for value in (*graph.input, *graph.output):
+        changed.append((value, type(value).FromString(value.SerializeToString())))
+        value.type.tensor_type.shape.dim[0].dim_param = BATCH
+    for initializer in graph.initializer:
+        if initializer.name in shapes:
+            shape = onnx.numpy_helper.to_array(initializer).copy()
+            if shape.size and shape[0] == 1 and -1 not in shape:
+                changed.append((initializer, type(initializer).FromString(initializer.SerializeToString())))
+                shape[0] = -1
+                initializer.CopyFrom(onnx.numpy_helper.from_array(shape, initializer.name))
+    if not _same(single, model, rows):
+        for item, before in changed:
+            item.CopyFrom(before)
+
+
+def _same(single: list[list[np.ndarray]], model: onnx.ModelProto, rows: Mapping[str, np.ndarray]) -> bool:
+    import onnxruntime
+
+    try:
+        together = _session(model)(rows)
+    except onnxruntime.capi.onnxruntime_pybind11_state.RuntimeException:
+        return False
+    # Sums in another order: float32 rounding, well below the 1e-4 that parity allows.
+    return all(
+        np.allclose(np.concatenate(parts), whole, rtol=1e-5, atol=1e-5 * max(1.0, float(np.abs(whole).max())))
+        for parts, whole in zip(zip(*single, strict=True), together, strict=True)
+    )
+
+
+def _session(model: onnx.ModelProto) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarray]]:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return lambda rows: session.run(None, dict(rows))
+
+
+def _random_rows(model: onnx.ModelProto) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    rows = {}
+    for value in model.graph.input:
+        shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        rows[value.name] = rng.integers(0, 2, (3, *shape[1:])).astype(dtype)
+    return rows

@@ -1,0 +1,58 @@
+"""TensorFlow function -> float .tflite bytes with named inputs and outputs. Quantization comes after, from these bytes.
+
+Leaves out text input (a pass puts the projection in front) and every recipe: one conversion serves them all.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from exporters.console.native_log import quiet
+from exporters.formats.tensor_names import LOGITS
+from quantize.tflite.flatbuffer import read_model, write_model
+
+
+def trace(
+    function: Callable[..., Any], inputs: Mapping[str, tuple[tuple[int | None, ...], str]], output: str = LOGITS
+) -> Any:
+    """A concrete function with keyword inputs {name: (shape, dtype)}. One output gets the name; several have theirs."""
+    import tensorflow as tf
+
+    specs = {name: tf.TensorSpec(shape, tf.as_dtype(dtype), name=name) for name, (shape, dtype) in inputs.items()}
+
+    @tf.function(autograph=False)
+    def named(**values: tf.Tensor) -> dict[str, tf.Tensor]:
+        result = function(**values)
+        return result if isinstance(result, dict) else {output: result}
+
+    return named.get_concrete_function(**specs)
+
+
+def to_tflite(concrete_function: Any) -> bytes:
+    """The float model; input and output tensors are called as in the signature."""
+    import tensorflow as tf
+
+    # The converter keeps the signature only if it can save the function, and for that it must own the variables.
+    owner = tf.Module()
+    owner.captured = list(concrete_function.graph.variables)
+    with quiet():
+        converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete_function], owner)
+        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
+        # The converter multiplies weights by the gammas of the norm in front of them, which saves nothing, for the skip path
+        # needs the product as well. Weights that several layers share would come out different, and be stored twice.
+        converter._experimental_disable_fuse_mul_and_fc = shares_weights(concrete_function)  # noqa: SLF001
+        model = read_model(converter.convert())
+    for entry in (*model.signatureDefs[0].inputs, *model.signatureDefs[0].outputs):
+        model.subgraphs[model.signatureDefs[0].subgraphIndex].tensors[entry.tensorIndex].name = entry.name
+    return write_model(model)
+
+
+def shares_weights(concrete_function: Any) -> bool:
+    """Whether several products of matrices read one variable or constant."""
+    found = []
+    for operation in concrete_function.graph.get_operations():
+        if operation.type != "MatMul":
+            continue
+        maker = operation.inputs[1].op
+        if maker.type in ("ReadVariableOp", "Const"):
+            found.append(maker.inputs[0].ref() if maker.type == "ReadVariableOp" else maker.outputs[0].ref())
+    return len(found) > len(set(found))

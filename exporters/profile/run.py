@@ -1,0 +1,120 @@
+"""`profile`: what each part of a token model costs: parameters, bytes, multiply-adds, and its share of the time.
+
+Converts and quantizes as an export does and measures the files that come out. Leaves out accuracy and parity: those are
+an export's business, and no model file is kept.
+"""
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+from exporters.console.output_folder import OutputFolder
+from exporters.console.progress import Progress
+from exporters.data import rows
+from exporters.formats import artifacts
+from exporters.formats.artifacts import Artifact
+from exporters.formats.onnx import profile as profile_onnx
+from exporters.formats.runners import Feed
+from exporters.formats.tflite import profile as profile_tflite
+from exporters.profile import parts as profile_parts
+from exporters.profile.parts import GRAPH, PARTS, Plan
+from exporters.profile.report import FileProfile, PartProfile, Profile
+from exporters.profile.request import DEFAULT_ROUNDS, check
+from exporters.report.versions import cpu_name, versions
+from exporters.request import ExportRequest
+from exporters.sources import base as subject
+from exporters.sources.tokens import TokenSubject
+from quantize.recipe import RECIPES
+
+
+def profile(
+    request: ExportRequest, *, rounds: int = DEFAULT_ROUNDS, progress: Progress | None = None, command: str = ""
+) -> Profile:
+    """Profile a token model. With `request.output` the folder appears complete, or not at all."""
+    check(request, rounds)
+    progress = progress or Progress(quiet=True)
+    recipe = RECIPES[request.quantize]
+    with contextlib.ExitStack() as stack:
+        folder = None
+        if request.output is not None:
+            folder = stack.enter_context(OutputFolder(request.output, force=request.force))
+        with progress.stage("read checkpoint"):
+            source = subject.load(request)
+            if not isinstance(source, TokenSubject):  # `check` has seen to it
+                raise TypeError(f"A token model was expected. Received: {type(source).__name__}.")
+            data = source.rows(calibrate=recipe.needs_calibration)
+        with progress.stage("load TensorFlow, build model"):
+            model = source.build(data)
+        with progress.stage("convert to " + " and ".join(request.target)):
+            converted = artifacts.convert(model.graph, request.target)
+        with progress.stage(f"quantize: {recipe.name}"):
+            calibration = rows.calibration_feeds(data, model.graph.input_names)
+            files = artifacts.build(converted, recipe, model.graph, calibration)
+            del converted
+        progress.release()  # what can be wrong with the input or the recipe has had its say
+        plan, profiles, counted = Plan.of(model.network), [], dict[str, int]()
+        described = model.describe()
+        for file in files:
+            with progress.stage(f"measure {file.name}, {rounds} rounds"):
+                feed = model.timed_rows(file)[described["max_seq_len"]]
+                made, multiply_adds = _file(file, plan, feed, rounds)
+                profiles.append(made)
+                counted = counted if any(counted.values()) else multiply_adds
+        found = Profile(
+            model=described,
+            quantize=recipe.name,
+            command=command,
+            rounds=rounds,
+            parts=_parts(source.origin.tensors, counted),
+            files=tuple(profiles),
+            cpu=cpu_name(),
+            versions=versions(),
+        )
+        if folder is not None:
+            for name, content in found.documents().items():
+                folder.write(name, content)
+            folder.commit()
+    return found
+
+
+def _parts(tensors: Mapping[str, Any], multiply_adds: Mapping[str, int]) -> tuple[PartProfile, ...]:
+    """Parts that have weights or work; parameters are those of the checkpoint."""
+    parameters = dict.fromkeys(PARTS, 0)
+    for name, value in tensors.items():
+        parameters[profile_parts.part_of_weight(name)] += int(value.size)
+    return tuple(
+        PartProfile(part=part, parameters=parameters[part], multiply_adds=multiply_adds.get(part, 0))
+        for part in PARTS
+        if parameters[part] or multiply_adds.get(part)
+    )
+
+
+def _file(file: Artifact, plan: Plan, feed: Feed, rounds: int) -> tuple[FileProfile, dict[str, int]]:
+    """And the multiply-adds of each part."""
+    if file.target == "tflite":
+        from quantize.tflite.flatbuffer import read_model
+
+        graph = profile_tflite.read(read_model(file.content))
+        measure = profile_tflite.measure
+    else:
+        import onnx
+
+        graph = profile_onnx.read(onnx.load_from_string(file.content).graph)
+        measure = profile_onnx.measure
+    parts = profile_parts.assign(graph, plan)
+    timing, note, counted = None, "", profile_parts.multiply_adds_of_parts(graph, parts)
+    try:
+        timing, counted = measure(file.content, plan, feed, rounds)
+    except Exception as error:  # noqa: BLE001 - the rest of the profile stands, whatever a runtime has against a graph
+        note = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    sizes = profile_parts.bytes_of_parts(graph, parts, len(file.content))
+    made = FileProfile(
+        name=file.name,
+        target=file.target,
+        size_bytes=len(file.content),
+        graph_bytes=sizes.pop(GRAPH),
+        part_bytes=sizes,
+        timing=timing,
+        note=note,
+    )
+    return made, counted

@@ -1,0 +1,124 @@
+"""A profile for people: the table that the command prints, and report.md."""
+
+from collections.abc import Sequence
+
+from exporters.profile.chart import CHART, RUNTIMES, percent, text
+from exporters.profile.report import FileProfile, Profile
+from exporters.report.text import UNTRAINED
+
+WHAT_COUNTS = """\
+- parameters: of the checkpoint. Multiply-adds: one row of the exported graph, after its rewrites.
+- A norm, a bias, an activation or a residual sum counts to the dense layer that it follows, the split into heads to the
+  linear layers before attention, MobileBERT's input bottlenecks to the same, its output bottleneck to the FFN, the mask to
+  the embedding.
+- bytes: constants that one part alone reads. graph is the rest of the file: structure, and what several parts read.
+- time: the share of all parts; in brackets the lowest and the highest of five blocks of rounds. One thread of the machine
+  that profiled: it does not predict a phone.
+- LiteRT: each part as a file of its own, median of processor time. ONNX Runtime: its own profiler, the shortest time of
+  each kernel.
+"""
+
+
+def summary(profile: Profile) -> str:
+    """What the command prints."""
+    untrained = "" if profile.model["trained"] else f" ({UNTRAINED})"
+    head = (
+        f"{profile.model['name']}{untrained}, {profile.model['max_seq_len']} tokens, {profile.quantize}, "
+        f"{profile.rounds} rounds, one thread of {profile.cpu}"
+    )
+    lines = [head, "", *_columns(_header(profile), [*_rows(profile), _total(profile)]), "", text(profile), ""]
+    lines += [_whole(file, profile.rounds) for file in profile.files]
+    return "\n".join(lines) + "\n"
+
+
+def markdown(profile: Profile) -> str:
+    """report.md."""
+    model = profile.model
+    facts = [
+        ("command", f"`{profile.command}`"),
+        ("weights", "trained" if model["trained"] else f"**{UNTRAINED}**"),
+        ("layers, tokens", f"{model['layers']}, {model['max_seq_len']}"),
+        ("rewrites", f"{model['fold']}: {', '.join(model['rewrites']) or 'none'}"),
+        ("rounds", f"{profile.rounds}, interleaved"),
+        ("CPU", profile.cpu),
+    ]
+    parts = [
+        f"# Profile of {model['name']} {model.get('task') or ''} {profile.quantize}".replace("  ", " "),
+        _table(("", ""), facts),
+        "## Parts",
+        _table(_header(profile), [*_rows(profile), _total(profile)]),
+        WHAT_COUNTS + "\n".join(f"- {_whole(file, profile.rounds)}" for file in profile.files),
+        "## Shares",
+        f"![shares of each part]({CHART})",
+        f"```\n{text(profile)}\n```",
+        "## Versions",
+        _table(("package", "version"), list(profile.versions.items())),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _header(profile: Profile) -> list[str]:
+    names = ["part", "parameters", "multiply-adds"]
+    for file in profile.files:
+        names += [f"{file.target} bytes", f"{RUNTIMES[file.target]} ms", "time"]
+    return names
+
+
+def _rows(profile: Profile) -> list[list[str]]:
+    found = []
+    for part in profile.parts:
+        cells = [part.part, f"{part.parameters:,}", f"{part.multiply_adds:,}"]
+        for file in profile.files:
+            cells += [f"{file.part_bytes[part.part]:,}", *_time(file, part.part)]
+        found.append(cells)
+    graph = ["graph", "", ""]
+    for file in profile.files:
+        graph += [f"{file.graph_bytes:,}", "", ""]
+    return [*found, graph]
+
+
+def _total(profile: Profile) -> list[str]:
+    cells = ["all", f"{profile.parameters:,}", f"{profile.multiply_adds:,}"]
+    for file in profile.files:
+        total = "" if file.timing is None else f"{file.timing.parts_ms:.3f}"
+        cells += [f"{file.size_bytes:,}", total, "" if file.timing is None else "100 %"]
+    return cells
+
+
+def _time(file: FileProfile, part: str) -> tuple[str, str]:
+    found = file.time_of(part)
+    if found is None:
+        return "", ""
+    low, high = 100 * found.share_low, 100 * found.share_high
+    return f"{found.ms:.3f}", f"{percent(found.share)} ({low:.1f}-{high:.1f})"
+
+
+def _whole(file: FileProfile, rounds: int) -> str:
+    if file.timing is None:
+        return f"{file.name} was not timed: {file.note}."
+    whole, parts = file.timing.whole_ms, file.timing.parts_ms
+    ratio = f", {parts / whole:.2f} of it" if whole else ""
+    return (
+        f"{file.name} on {RUNTIMES[file.target]}: {whole:.3f} ms as a whole, its parts add up to {parts:.3f} ms{ratio} "
+        f"({rounds} rounds)."
+    )
+
+
+def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    table = [header, *rows]
+    widths = [max(len(row[column]) for row in table) for column in range(len(header))]
+    lines = []
+    for row in table:
+        cells = [
+            f"{row[0]:<{widths[0]}}",
+            *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)),
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    return "\n".join([line(header), line(["---"] * len(header)), *(line(row) for row in rows)])

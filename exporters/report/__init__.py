@@ -1,0 +1,1 @@
+"""The result of an export, as a value and for people."""

@@ -1,0 +1,148 @@
+"""`Report`: what one export measured, as values. report.json is this, word for word.
+
+How it reads for people is in `report_text.py`; what makes a failure is in `gate.py`.
+"""
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from exporters.errors import EXIT_PASS, GATES
+from exporters.explain.run import ExplainedText
+from exporters.verify.evaluate import Score
+from exporters.verify.parity import Parity
+
+REPORT_VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A gate that did not hold."""
+
+    gate: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRecord:
+    """A file of the output folder. The fields after `sha256` are for model files; `compressed_bytes` only where many of
+    the weights are zero.
+    """
+
+    name: str
+    size_bytes: int
+    sha256: str
+    target: str | None = None
+    graph: str | None = None
+    parameters: int | None = None
+    weight_bytes: int | None = None
+    overhead_bytes: int | None = None
+    zero_weights: float | None = None  # share of the weights
+    compressed_bytes: int | None = None
+    ops: dict[str, int] = field(default_factory=dict)
+    dtypes: dict[str, int] = field(default_factory=dict)
+    min_runtime: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageScore:
+    """Accuracy of one implementation; `drop` is what it lost against the Keras model, in points."""
+
+    stage: str
+    score: Score
+    drop: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latency:
+    """Median time of one row, in milliseconds, on one thread of the machine that exported."""
+
+    file: str
+    seq_len: int
+    median_ms: float
+    runs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The outcome of an export. `passed` is false when a gate did not hold; the files are written all the same."""
+
+    model: dict[str, Any]
+    quantize: str
+    target: tuple[str, ...]
+    output: str
+    command: str
+    seed: int
+    data: dict[str, Any]
+    files: tuple[FileRecord, ...]
+    accuracy: tuple[StageScore, ...]
+    parity: tuple[Parity, ...]
+    latency: tuple[Latency, ...]
+    latency_cpu: str
+    gates: dict[str, Any]
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...]
+    versions: dict[str, str]
+    seconds: dict[str, float]
+    explained: tuple[ExplainedText, ...] = ()  # of models that drop tokens: some rows, and which words went on
+    report_version: int = REPORT_VERSION
+
+    @property
+    def passed(self) -> bool:
+        return not self.failures
+
+    @property
+    def exit_code(self) -> int:
+        """That of the most fundamental failure, in the order of `errors.GATES`."""
+        failed = {failure.gate for failure in self.failures}
+        return next((kind.exit_code for kind in GATES if kind.gate in failed), EXIT_PASS)
+
+    def raise_for_failures(self) -> None:
+        """For Python callers that want an exception: raises that of the most fundamental failure, naming all."""
+        failed = {failure.gate for failure in self.failures}
+        for kind in GATES:
+            if kind.gate in failed:
+                raise kind("; ".join(failure.message for failure in self.failures))
+
+    def model_files(self) -> tuple[FileRecord, ...]:
+        return tuple(file for file in self.files if file.target)
+
+    def to_dict(self) -> dict[str, Any]:
+        values = dataclasses.asdict(self)
+        for row, parity in zip(values["parity"], self.parity, strict=True):
+            row["passed"] = parity.passed
+        return {"passed": self.passed, "exit_code": self.exit_code, **values}
+
+    def to_json(self) -> str:
+        return json.dumps(_finite(self.to_dict()), indent=2, ensure_ascii=False)
+
+    def to_markdown(self) -> str:
+        from exporters.report.text import markdown
+
+        return markdown(self)
+
+    def documents(self) -> dict[str, str]:
+        """The files that hold the report."""
+        found = {"report.json": self.to_json() + "\n", "report.md": self.to_markdown()}
+        if self.explained:
+            from exporters.explain.chart import CHART, svg
+
+            found[CHART] = svg(self.explained)
+        return found
+
+    def summary(self) -> str:
+        from exporters.report.text import summary
+
+        return summary(self)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity: null stands for it."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and value - value != 0:
+        return None
+    return value

@@ -1,0 +1,166 @@
+"""Models on projection features: a checkpoint of ours, with files for features and for text. See `subject.py`."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from exporters.data import rows
+from exporters.data.rows import Rows
+from exporters.data.text_rows import TextReader
+from exporters.explain.run import ExplainedText
+from exporters.formats.artifacts import Artifact
+from exporters.formats.graph import Graph
+from exporters.formats.interfaces import interface
+from exporters.formats.runners import Feed, KerasRunner, batch_rows
+from exporters.formats.tensor_names import FEATURES, LOGITS, SIGNATURE, TEXT
+from exporters.request import ExportRequest
+from exporters.sources.base import Placed
+from exporters.sources.projection_file import projection_file
+from exporters.verify import checks
+from exporters.verify.latency import LENGTHS
+from exporters.verify.verification import Check
+from models_tf.checkpoints import projection as checkpoint
+from models_tf.checkpoints.projection import Checkpoint
+from models_tf.errors import InputError
+from models_tf.ops.projection.library import HostProjection
+from models_tf.spec import TensorSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectionSubject:
+    """A checkpoint, with the length of the request, and its projection on the host."""
+
+    request: ExportRequest
+    origin: Checkpoint
+    projection: HostProjection
+
+    @classmethod
+    def load(cls, request: ExportRequest) -> "ProjectionSubject":
+        origin = _checkpoint(request)
+        return cls(request=request, origin=origin, projection=_projection(origin))
+
+    def project(self, texts: Sequence[bytes]) -> np.ndarray:
+        """Texts -> features int8 [rows, time, feature]."""
+        return self.projection.project(texts)[0]
+
+    def rows(self, *, calibrate: bool) -> Rows:
+        reader = TextReader(
+            request=self.request,
+            labels=self.origin.labels,
+            multi_label=self.origin.config.multi_label,
+            project=self.project,
+        )
+        bundled = self.request.checkpoint_folder if self.request.checkpoint is None else None
+        return rows.load(self.request, reader, calibrate=calibrate, bundled=bundled)
+
+    def build(self, rows: Rows) -> "ProjectionModel":
+        return ProjectionModel(subject=self, model=checkpoint.build(self.origin), text=rows.evaluation.keys[0])
+
+    def describe(self) -> dict[str, Any]:
+        config = self.origin.config
+        return {
+            "name": self.origin.model_name,
+            "task": self.request.checkpoint_folder.resolve().name,
+            "bundled": self.request.checkpoint is None,
+            "num_labels": len(self.origin.labels),
+            "multi_label": config.multi_label,
+            "parameters": int(sum(value.size for value in self.origin.weights.values())),
+            "max_seq_len": config.max_seq_len,
+            "feature_size": config.projection.feature_size,
+            "features": config.projection.features,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectionModel:
+    """The subject with its Keras model. `text` is an example, for measuring time."""
+
+    subject: ProjectionSubject
+    model: Any
+    text: str
+
+    @property
+    def graph(self) -> Graph:
+        config = self.model.config
+        shape = (config.max_seq_len, config.projection.feature_size)
+        return Graph(
+            name=FEATURES,
+            function=self.model.features_to_logits,
+            inputs=(TensorSpec(name=FEATURES, shape=shape, dtype="int8"),),
+            signatures={SIGNATURE: 1, checks.BATCH_SIGNATURE: checks.BATCH},
+            projection=self.subject.projection.config.to_text(),
+        )
+
+    def describe(self) -> dict[str, Any]:
+        return self.subject.describe()
+
+    def side_files(self, placed: Sequence[Placed]) -> dict[str, str | bytes]:
+        host = self.subject.projection
+        return {
+            "labels.txt": "".join(label + "\n" for label in self.subject.origin.labels),
+            "projection.json": projection_file(
+                host.config,
+                {artifact.name: _single(interface(artifact)) for artifact, _ in placed},
+                project=lambda texts: host.project(texts)[0],
+                lengths=lambda texts: host.project(texts)[1].tolist(),
+            ),
+        }
+
+    def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
+        config = self.model.config
+        keras = KerasRunner(lambda features: {LOGITS: self.model.features_to_logits(features)}, inputs=(FEATURES,))
+        rows = batch_rows(config.max_seq_len * config.projection.feature_size)
+        return checks.for_projection(keras, [*references, *placed], rows=rows)
+
+    def explain(self, rows: Rows) -> tuple[ExplainedText, ...]:  # noqa: ARG002 - these models drop no token
+        return ()
+
+    def timed_rows(self, artifact: Artifact) -> dict[int, Feed]:
+        config = self.subject.projection.config
+        if artifact.graph == TEXT:
+            return {config.pad_to: {TEXT: [self.text.encode()]}}
+        lengths = sorted({*LENGTHS, config.pad_to})
+        return {length: {FEATURES: random_features(length, config.feature_size)} for length in lengths}
+
+
+def random_features(length: int, feature_size: int) -> np.ndarray:
+    """Random ternary rows, all of them real tokens."""
+    features = np.random.default_rng(0).integers(-1, 2, (1, length, feature_size), dtype=np.int8)
+    features[:, :, 0] = 1
+    return features
+
+
+def _checkpoint(request: ExportRequest) -> Checkpoint:
+    loaded = checkpoint.load(request.checkpoint_folder)
+    if request.model is not None and request.model != loaded.model_name:
+        raise InputError(
+            f"--model must be that of the checkpoint, {loaded.model_name}. Received: {request.model}; leave it out."
+        )
+    if request.max_seq_len is None:
+        return loaded
+    try:
+        config = dataclasses.replace(loaded.config, max_seq_len=request.max_seq_len)
+    except ValueError as error:
+        raise InputError(f"--max-seq-len does not fit the model: {error}") from error
+    return dataclasses.replace(loaded, config=config)
+
+
+def _projection(origin: Checkpoint) -> HostProjection:
+    """The projection as the files have it: padded to the static length, without the typos of training."""
+    settings = origin.config.projection
+    try:
+        padded = dataclasses.replace(settings, pad_to=origin.config.max_seq_len, distortion=0.0)
+    except ValueError as error:
+        raise InputError(f"--max-seq-len does not fit the projection: {error}") from error
+    return HostProjection(padded)
+
+
+def _single(entry: dict[str, Any]) -> dict[str, Any]:
+    """Input and output of a file that has one of each, in place of the lists."""
+    if "inputs" not in entry:  # by signature
+        return {signature: _single(part) for signature, part in entry.items()}
+    (given,), (answer,) = entry["inputs"], entry["outputs"]
+    return {"input": given, "output": answer}

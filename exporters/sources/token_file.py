@@ -1,0 +1,141 @@
+"""model.json: all that an app needs to feed a token model by itself and to read what it answers.
+
+Inputs and outputs of every file, special tokens, labels, and example rows from text to the numbers that the written
+files gave, to check another tokenizer and another runtime against.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from exporters.formats.runners import Runner
+from exporters.sources.projection_file import short_lists
+from models_tf.spec import END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS
+from models_tf.tokenizers.spiece_file import SPACE, SPIECE
+from models_tf.tokenizers.tokenizer import SENTENCEPIECE, TOKENIZER, VOCAB, Tokenizer
+
+FORMAT = "export-mobile-tokens/1"
+# Case, an accent, a word beyond any vocabulary, nothing at all.
+EXAMPLE_TEXTS = ("What a lovely film!", "São Paulo, 7 o'clock: Donaudampfschiff", "")
+EXAMPLE_PAIRS = ("Nobody liked it.", "Where is it?", "a")
+_MEANINGS = {
+    IDS: "numbers of the tokens; after the last token anything",
+    MASK: "1 for a token, 0 for padding",
+    SEGMENTS: "0 for the first text with its special tokens, 1 for the second",
+    LOGITS: "one number for each label; the largest is the answer",
+    START_LOGITS: "one number for each token: where the answer begins",
+    END_LOGITS: "one number for each token: where the answer ends",
+    HIDDEN: "one vector for each token",
+    POOLED: "one vector for the whole row",
+}
+_IDS_OF = {
+    VOCAB: "numbers of the tokens, lines of vocab.txt from 0; after the last token anything",
+    SPIECE: "numbers of the tokens, pieces of spiece.model from 0; after the last token anything",
+}
+_LOGITS_OF = {
+    "regression": "one number, the score",
+    "token-classification": "for each token one number for each label; the largest is the answer",
+}
+_ABOUT = (
+    "Inputs are int32 [1, max_seq_len] (files whose shape says batch take several rows), bound by name. A row is [CLS] text [SEP], or [CLS] text [SEP] second text [SEP], "
+    "padded with pad_id; too long texts lose tokens from the end of the longer one. An int8 output q stands for "
+    "(q - zero_point) * scale. Examples give the inputs up to the last token, the rest is padding, and what each file "
+    "answered: for each label, for each token, or the beginning of it where that is long."
+)
+_SHOWN_TOKENS, _SHOWN_CHANNELS, _DIGITS = 4, 8, 6
+
+
+def token_file(
+    *,
+    files: Mapping[str, Any],
+    task: str,
+    labels: Sequence[str],
+    max_seq_len: int,
+    inputs: Sequence[str],
+    tokenizer: Tokenizer | None,
+    runners: Mapping[str, Runner],
+    pairs: bool,
+    trained: bool = True,
+) -> str:
+    """The text of model.json. `files` says inputs and outputs of each model file, `runners` run them."""
+    vocabulary = VOCAB if tokenizer is None else _vocabulary(tokenizer)
+    meanings = {
+        **_MEANINGS,
+        IDS: _IDS_OF.get(vocabulary, _MEANINGS[IDS]),
+        LOGITS: _LOGITS_OF.get(task, _MEANINGS[LOGITS]),
+    }
+    used = {entry["name"] for file in files.values() for entry in _entries(file)}
+    document = {
+        "format": FORMAT,
+        "about": _ABOUT,
+        "task": task,
+        "trained": trained,
+        "max_seq_len": max_seq_len,
+        "inputs": list(inputs),
+        "meanings": {name: meaning for name, meaning in meanings.items() if name in used},
+        "labels": list(labels),
+        "tokenizer": None if tokenizer is None else _tokenizer(tokenizer),
+        "files": files,
+        "examples": [] if tokenizer is None else _examples(tokenizer, inputs, max_seq_len, runners, pairs=pairs),
+    }
+    return short_lists(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _entries(file: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if "inputs" not in file:  # by signature
+        return [entry for part in file.values() for entry in _entries(part)]
+    return [*file["inputs"], *file["outputs"]]
+
+
+def _vocabulary(tokenizer: Tokenizer) -> str:
+    """The file that numbers the tokens; tokenizer.json has all of it too."""
+    if tokenizer.kind != SENTENCEPIECE:
+        return VOCAB
+    return SPIECE if SPIECE in tokenizer.files() else TOKENIZER
+
+
+def _tokenizer(tokenizer: Tokenizer) -> dict[str, Any]:
+    return {
+        "kind": tokenizer.kind,
+        "vocabulary": _vocabulary(tokenizer),
+        "vocab_size": tokenizer.vocab_size,
+        "pad_id": tokenizer.pad_id,
+        "unk_id": tokenizer.unk_id,
+        "cls_id": tokenizer.cls_id,
+        "sep_id": tokenizer.sep_id,
+        "lower_case": tokenizer.basic_tokens("A") in (["a"], [f"{SPACE}a"]),
+    }
+
+
+def _examples(
+    tokenizer: Tokenizer, inputs: Sequence[str], max_seq_len: int, runners: Mapping[str, Runner], *, pairs: bool
+) -> list[dict[str, Any]]:
+    second = EXAMPLE_PAIRS if pairs else None
+    feed = tokenizer.encode(EXAMPLE_TEXTS, second, max_len=max_seq_len)
+    answers = {name: runner(feed) for name, runner in runners.items()}
+    examples = []
+    for row, text in enumerate(EXAMPLE_TEXTS):
+        tokens = int(feed[MASK][row].sum())
+        example: dict[str, Any] = {"text": text}
+        if second is not None:
+            example["text_pair"] = second[row]
+        example |= {name: feed[name][row, :tokens].tolist() for name in inputs}
+        example["outputs"] = {
+            file: {name: _shown(name, values[row], tokens) for name, values in outputs.items()}
+            for file, outputs in answers.items()
+        }
+        examples.append(example)
+    return examples
+
+
+def _shown(name: str, values: np.ndarray, tokens: int) -> list[Any]:
+    """Few enough numbers to read: the logits of a row or of its first tokens whole, the beginning of vectors."""
+    if name in (START_LOGITS, END_LOGITS):
+        values = values[:tokens]
+    elif values.ndim == 2:
+        values = values[: min(tokens, _SHOWN_TOKENS)]
+    if name in (HIDDEN, POOLED):
+        values = values[..., :_SHOWN_CHANNELS]
+    return np.round(values.astype(np.float64), _DIGITS).tolist()

@@ -1,0 +1,333 @@
+"""Token models: a checkpoint in Hugging Face's form, or random weights. See `subject.py`.
+
+One graph for every file, ids and mask (and segments) in, converted once; it computes with the rewritten weights and a
+bounded mask, and is held against the Keras model as it was read, with PyTorch's mask. Leaves out batches: a .tflite file
+takes one row.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exporters.data import rows
+from exporters.data.rows import GENERATED, Rows
+from exporters.data.token_rows import TokenReader, TokenRows
+from exporters.explain.run import ExplainedText, drops_tokens, explain
+from exporters.formats.artifacts import Artifact
+from exporters.formats.graph import Graph
+from exporters.formats.interfaces import interface
+from exporters.formats.runners import Feed, KerasRunner, OnnxRunner, Runner, TfliteRunner
+from exporters.formats.tensor_names import MARGIN
+from exporters.request import ExportRequest
+from exporters.sources.base import Placed
+from exporters.sources.mask import choose_mask
+from exporters.sources.token_file import token_file
+from exporters.sources.trained_length import trained_length
+from exporters.verify import checks
+from exporters.verify.verification import Check
+from models_tf import registry
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.document import MULTI_LABEL
+from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.encoder.heads import BASE, CLASSIFICATION, ORDER_LABELS, SENTENCE_ORDER, TOKENS
+from models_tf.encoder.network import Network
+from models_tf.errors import InputError
+from models_tf.spec import IDS, MASK, SEGMENTS
+from models_tf.tokenizers.tokenizer import Tokenizer
+
+GRAPH = "model"
+DEFAULT_SEQ_LEN = 128
+REGRESSION = "regression"
+# Labels of random weights.
+_LABELS = {
+    CLASSIFICATION: ("0", "1"),
+    REGRESSION: ("score",),
+    TOKENS: ("O", "B-X", "I-X"),
+    SENTENCE_ORDER: ORDER_LABELS,
+}
+# Tasks on one text or on two.
+_ONE_OR_TWO = (CLASSIFICATION, REGRESSION)
+# [CLS] a [SEP] b [SEP]
+_SHORTEST = 5
+# Rows that ranges for rewrites and the mask are taken from: their largest values settle early, and each costs time.
+_SHOWN_ROWS = 64
+_BATCH = 16
+# Rows that the report shows the words of.
+_EXPLAINED_ROWS = 3
+# Models from 4 MB of float weights on calibrate on fewer rows. Measured with 12 layers trained on SST-2, ranges of 32, 64,
+# 128 rows as a share of those of 300: 0.86, 0.91, 0.98 on average; largest error of the int8 logits: 0.25, 0.25, 0.11, and
+# 0.11 with 300. So 128 rows are as good as 300, in half the time.
+_LARGE, _LARGE_CALIBRATION_ROWS = 1_000_000, 128
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenSubject:
+    """A checkpoint with what the request says of it. `tokenizer` is None for random weights."""
+
+    request: ExportRequest
+    origin: EncoderCheckpoint
+    task: str
+    max_seq_len: int
+    tokenizer: Tokenizer | None
+    compression: dict[str, Any] | None = None  # what was removed before the export
+
+    @classmethod
+    def load(cls, request: ExportRequest) -> "TokenSubject":
+        origin = _random(request) if request.random_init else _checkpoint(request)
+        task = _task(request, origin)
+        tokenizer = None
+        if not request.random_init:
+            tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {request.checkpoint}")
+            tokenizer.check_embedding(origin.config.vocab_size)
+        length, record = _length(request, origin), None
+        if request.compression is not None:
+            origin, record = _compressed(request, origin)
+            if request.compression.prune_vocab:
+                tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {request.checkpoint}")
+        return cls(
+            request=request, origin=origin, task=task, max_seq_len=length, tokenizer=tokenizer, compression=record
+        )
+
+    def rows(self, *, calibrate: bool) -> Rows:
+        reader = TokenReader(
+            request=self.request,
+            task=self.task,
+            labels=self.origin.labels,
+            config=self.origin.config,
+            max_seq_len=self.max_seq_len,
+            tokenizer=self.tokenizer,
+        )
+        large = sum(value.size for value in self.origin.tensors.values()) >= _LARGE
+        calibrating = _LARGE_CALIBRATION_ROWS if large else rows.MAX_CALIBRATION_ROWS
+        return rows.load(self.request, reader, calibrate=calibrate, calibrating=calibrating)
+
+    def build(self, rows: Rows) -> "TokenModel":
+        from models_tf.encoder.model import Encoder
+        from models_tf.encoder.rewrites.apply import apply
+
+        origin = self.origin
+        shown = _shown(rows)
+        network, rewrites = apply(
+            Network(config=origin.config, head=origin.head, tensors=origin.tensors),
+            fold=self.request.fold,
+            max_seq_len=self.max_seq_len,
+            one_segment=self._one_segment(rows),
+            # Only static int8 gains by ranges that are alike.
+            rows=shown if rows.calibration is not None else None,
+        )
+        return TokenModel(
+            subject=self,
+            encoder=Encoder(origin.config, origin.head, origin.tensors),
+            network=network,
+            rewrites=rewrites,
+            mask_value=choose_mask(network, shown, batch=_BATCH),
+            shown=shown,
+        )
+
+    def _one_segment(self, rows: Rows) -> bool:
+        """Tags are for one text; for others the data says whether there are pairs, and without data there may be."""
+        if self.task == TOKENS:
+            return True
+        examples = rows.evaluation
+        given = self.request.eval_data is not None or self.request.calibration_data is not None
+        return given and self.task in _ONE_OR_TWO and isinstance(examples, TokenRows) and examples.one_segment
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenModel:
+    """The subject with its Keras model (the reference) and the network that is exported. `shown` are some rows."""
+
+    subject: TokenSubject
+    encoder: Any
+    network: Network
+    rewrites: tuple[str, ...]
+    mask_value: float
+    shown: Mapping[str, np.ndarray]
+    _runners: dict[Path, Runner] = field(default_factory=dict)
+
+    @functools.cached_property
+    def graph(self) -> Graph:
+        import tensorflow as tf
+
+        from models_tf.encoder import forward
+        from models_tf.encoder.graph import NetworkGraph
+
+        network, mask_value = self.network, self.mask_value
+        # Variables, not constants: in a traced graph the converters would copy those again and again, 4 GB of 100 MB.
+        table = {name: tf.Variable(value, trainable=False, name=name) for name, value in network.tensors.items()}
+
+        def function(**values: Any) -> dict[str, Any]:
+            run = functools.partial(forward.run, network.config, network.head, table, form=network.form)
+            return run(mask_value=mask_value, **values).outputs
+
+        inputs = NetworkGraph(network, self.subject.max_seq_len, mask_value).inputs
+        return Graph(
+            name=GRAPH, function=function, inputs=inputs, rows={spec.name: self.shown[spec.name] for spec in inputs}
+        )
+
+    def describe(self) -> dict[str, Any]:
+        origin, config = self.subject.origin, self.subject.origin.config
+        record = self.subject.compression
+        return {
+            "name": origin.model_name,
+            "task": self.subject.task,
+            "bundled": False,
+            "trained": origin.trained,
+            "num_labels": len(origin.labels),
+            "multi_label": origin.problem_type == MULTI_LABEL,
+            "parameters": int(sum(value.size for value in origin.tensors.values())),
+            "max_seq_len": self.subject.max_seq_len,
+            "layers": config.num_layers,
+            "vocab_size": config.vocab_size,
+            "inputs": list(self.graph.input_names),
+            "fold": self.subject.request.fold,
+            "rewrites": list(self.rewrites),
+            "mask_value": self.mask_value,
+            **({"retention": list(config.retention), "retention_by": config.retention_by} if config.retention else {}),
+            **({"compression": record} if record else {}),
+        }
+
+    def side_files(self, placed: Sequence[Placed]) -> dict[str, str | bytes]:
+        subject, files = self.subject, dict[str, str | bytes]()
+        if subject.origin.labels:
+            files["labels.txt"] = "".join(label + "\n" for label in subject.origin.labels)
+        if subject.tokenizer is not None:
+            files |= subject.tokenizer.files()
+        files["model.json"] = token_file(
+            files={artifact.name: interface(artifact) for artifact, _ in placed},
+            task=subject.task,
+            labels=subject.origin.labels,
+            max_seq_len=subject.max_seq_len,
+            inputs=self.graph.input_names,
+            tokenizer=subject.tokenizer,
+            runners={artifact.name: self._runner(artifact, path) for artifact, path in placed},
+            pairs=SEGMENTS in self.graph.input_names,
+            trained=subject.origin.trained,
+        )
+        return files
+
+    def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
+        function = self._with_margin if drops_tokens(self.subject.origin.config) else self.encoder
+        keras = KerasRunner(function, inputs=(IDS, MASK, SEGMENTS), rows=_BATCH)
+        return checks.for_tokens(keras, references, placed, runner=self._runner)
+
+    def _with_margin(self, **values: Any) -> dict[str, Any]:
+        """The reference's answers, and how clearly it chose the tokens that they come from."""
+        from models_tf.encoder import retention
+
+        found, whole = self.encoder.activations(**values), self.encoder.head.kind == BASE
+        # Of the last layer an answer needs the first token alone; hidden states come in the order of the ranking.
+        count = len(found.places) - (not whole)
+        pairs = found.significance[:count], found.places[:count]
+        return {**found.outputs, MARGIN: retention.margin(*pairs, values[MASK], in_order=whole)}
+
+    def explain(self, rows: Rows) -> tuple[ExplainedText, ...]:
+        subject, examples = self.subject, rows.evaluation
+        if not drops_tokens(subject.origin.config) or subject.tokenizer is None or rows.source == GENERATED:
+            return ()
+        pairs = isinstance(examples, TokenRows) and examples.task_rows is not None and examples.task_rows.pairs
+        texts = [tuple(key.split("\t", 1)) if pairs else (key, "") for key in examples.keys[:_EXPLAINED_ROWS]]
+        found = explain(
+            subject.origin,
+            [one for one, _ in texts],
+            [two for _, two in texts] if pairs else None,
+            max_seq_len=subject.max_seq_len,
+            tokenizer=subject.tokenizer,
+            table=self.encoder.table,
+        )
+        return found.texts
+
+    def timed_rows(self, artifact: Artifact) -> dict[int, Feed]:  # noqa: ARG002 - the same for all files
+        return {self.subject.max_seq_len: {name: self.shown[name][:1] for name in self.graph.input_names}}
+
+    def _runner(self, artifact: Artifact, path: Path) -> Runner:
+        """Made once for each file: a runtime takes a second to load one."""
+        if path not in self._runners:
+            kind = TfliteRunner if artifact.target == "tflite" else OnnxRunner
+            self._runners[path] = kind(path, inputs=self.graph.input_names)
+        return self._runners[path]
+
+
+def _random(request: ExportRequest) -> EncoderCheckpoint:
+    task = request.task or registry.get(str(request.model)).family().heads[0]
+    head = CLASSIFICATION if task in (REGRESSION, SENTENCE_ORDER) else task
+    return checkpoint.random_init(
+        str(request.model),
+        request.preset,
+        head=head,
+        labels=_LABELS.get(task, ()),
+        seed=request.seed,
+    )
+
+
+def _checkpoint(request: ExportRequest) -> EncoderCheckpoint:
+    head = CLASSIFICATION if request.task == REGRESSION else request.task
+    return checkpoint.load(str(request.checkpoint), model=request.model, head=head)
+
+
+def _compressed(request: ExportRequest, origin: EncoderCheckpoint) -> tuple[EncoderCheckpoint, dict[str, Any]]:
+    """The model that is exported, and what the report says of it: all but the long list of neurons."""
+    from models_tf.compress import apply
+    from models_tf.compress.rows import draw, read
+    from models_tf.compress.settings import DEFAULT_ROWS, Compression
+    from models_tf.tasks.rows import Columns
+
+    settings = request.compression or Compression()
+    apply.check(origin, settings)
+    found = None
+    if settings.needs_rows:
+        path = request.importance_data or request.calibration_data
+        if path is None:
+            raise InputError("Compression chooses on rows: give --importance-data FILE. Received: none.")
+        columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
+        labelled = settings.needs_gradients
+        found = read(origin, path, columns=columns, labelled=labelled, flag="--importance-data")
+        found = draw(found, DEFAULT_ROWS, settings.seed)
+    used = None
+    if settings.prune_vocab:
+        from models_tf.compress.vocabulary_data import used_tokens
+
+        columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
+        tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {request.checkpoint}")
+        used = used_tokens(tokenizer, request.vocab_data, head=origin.head.kind, columns=columns)
+    made = apply.compress(origin, settings, found, used)
+    kept = [len(numbers) for numbers in made.record["neurons"]["kept"]]
+    return made.checkpoint, {**made.record, "neurons": {"kept_counts": kept}}
+
+
+def _task(request: ExportRequest, origin: EncoderCheckpoint) -> str:
+    """What the head says, unless the request says more; a classification head with one label is a regression."""
+    kind = origin.head.kind
+    own = REGRESSION if kind == CLASSIFICATION and origin.head.num_labels == 1 else kind
+    if request.task not in (None, own, BASE) and (request.task, tuple(origin.labels)) != (SENTENCE_ORDER, ORDER_LABELS):
+        raise InputError(
+            f"--task must be {own}, as the checkpoint's head has {origin.head.num_labels} labels. "
+            f"Received: {request.task}."
+        )
+    if origin.problem_type == MULTI_LABEL and request.eval_data is not None:
+        raise InputError(
+            "The checkpoint gives several labels a row, which token models are not measured on: give "
+            f"--calibration-data FILE instead. Received: --eval-data {request.eval_data}."
+        )
+    return own
+
+
+def _length(request: ExportRequest, origin: EncoderCheckpoint) -> int:
+    positions = origin.config.max_positions
+    if request.max_seq_len is None:
+        return min(max(_SHORTEST, trained_length(request.checkpoint) or DEFAULT_SEQ_LEN), positions)
+    if not _SHORTEST <= request.max_seq_len <= positions:
+        raise InputError(
+            f"--max-seq-len must be {_SHORTEST} to {positions}, the model's positions. Received: {request.max_seq_len}."
+        )
+    return request.max_seq_len
+
+
+def _shown(rows: Rows) -> dict[str, np.ndarray]:
+    examples = rows.calibration or rows.evaluation
+    feed = next(iter(examples.chunks(_SHOWN_ROWS)))
+    return {name: np.asarray(values) for name, values in feed.items()}

@@ -1,0 +1,1 @@
+"""Every file compared with what it must equal, and the gates."""

@@ -1,0 +1,167 @@
+"""Verification: every file written, on the same rows, against what it must equal.
+
+Float files are held against Keras, text-in against features-in, quantized against float or Keras, so that conversion
+error and quantization error stay apart. Rows go through in chunks: memory does not grow with their number. Only outputs
+are kept.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from exporters.data.rows import Examples
+from exporters.formats.runners import Feed, Outputs, Runner, RunnerError, joined
+from exporters.formats.tensor_names import MARGIN
+from exporters.report.report import StageScore
+from exporters.verify.parity import UNDECIDED_MARGIN, Parity, compare
+
+_CHUNK_ROWS = 256
+_WORKERS = 2
+# Two runtimes may round an int8 value differently; a runtime that cannot run a file answers with something else
+# altogether (zeros were seen), which is near chance: half of the rows is far from both.
+_SAME_MODEL = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """A runner, the name of the runner it is held against (None for the reference of all), and the largest difference.
+
+    A `relative` limit is that of the reference's largest answer. `most` rows are run, all when None; a check that is not
+    `scored` has no accuracy.
+    """
+
+    runner: Runner
+    against: str | None
+    limit: float | None = None
+    relative: bool = False
+    most: int | None = None
+    scored: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    parities: tuple[Parity, ...]
+    scores: tuple[StageScore, ...]
+    notes: tuple[str, ...]
+
+
+def verify(checks: Sequence[Check], probes: Sequence[Check], examples: Examples, *, seed: int = 0) -> Verification:
+    """Runs `checks` on all rows and `probes` (other runtimes, each start costly) on the first chunk.
+
+    A check is held against an earlier one. The first is what accuracy drops are counted from.
+    """
+    parts: dict[str, list[Outputs]] = {check.runner.name: [] for check in checks}
+    probed: list[Outputs | str] = []
+    done = 0
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        for feed in examples.chunks(_CHUNK_ROWS):
+            pending = [] if done else [pool.submit(_attempt, probe, feed) for probe in probes]
+            wanted = [check for check in checks if check.most is None or done < check.most]
+            jobs = [pool.submit(check.runner, _first(feed, check.most, done)) for check in wanted]
+            for check, job in zip(wanted, jobs, strict=True):
+                parts[check.runner.name].append(job.result())
+            probed += [job.result() for job in pending]
+            done += _rows(feed)
+    whole = {name: joined(chunks) for name, chunks in parts.items()}
+    # The reference may say how clearly it chose what it answers from.
+    margins = next((outputs.pop(MARGIN) for outputs in whole.values() if MARGIN in outputs), None)
+    parities = [
+        _compare(check, whole[check.runner.name], check.against, whole[check.against], examples, margins=margins)
+        for check in checks
+        if check.against is not None
+    ]
+    judged, notes = _judge_probes(probes, probed, whole, examples, margins)
+    notes += [_undecided(parity) for parity in (*parities, *judged) if parity.undecided]
+    scored = {check.runner.name: whole[check.runner.name] for check in checks if check.scored}
+    return Verification(
+        parities=(*parities, *judged),
+        scores=_scores(scored, examples, seed) if examples.labelled else (),
+        notes=tuple(notes),
+    )
+
+
+def _rows(values: Feed) -> int:
+    return len(next(iter(values.values())))
+
+
+def _first(feed: Feed, most: int | None, done: int = 0) -> Feed:
+    """The rows of a feed that a check still wants."""
+    if most is None or _rows(feed) <= most - done:
+        return feed
+    return {name: values[: most - done] for name, values in feed.items()}
+
+
+def _compare(
+    check: Check,
+    outputs: Outputs,
+    reference: str,
+    expected: Outputs,
+    examples: Examples,
+    *,
+    margins: np.ndarray | None,
+) -> Parity:
+    """On the rows that both have; of those with a margin of nothing only where that makes no difference."""
+
+    def judge(rows: Sequence[int], limit: float | None, *, relative: bool = False) -> Parity:
+        chosen, picked = examples.take(rows), list(rows)
+        answers, wanted = (chosen.answers({k: v[picked] for k, v in part.items()}) for part in (outputs, expected))
+        return compare(check.runner.name, answers, reference, wanted, limit=limit, relative=relative)
+
+    count = min(_rows(outputs), _rows(expected))
+    parity = judge(range(count), check.limit, relative=check.relative)
+    if parity.passed or margins is None:
+        return parity
+    close = np.flatnonzero(margins[:count] <= UNDECIDED_MARGIN)
+    undecided = {int(row) for row in close if not judge([int(row)], parity.limit).passed}
+    rest = [row for row in range(count) if row not in undecided]
+    if not undecided or not rest:
+        return parity
+    return replace(judge(rest, parity.limit), scale=parity.scale, undecided=len(undecided))
+
+
+def _undecided(parity: Parity) -> str:
+    return (
+        f"{parity.candidate}: {parity.undecided} of {parity.rows + parity.undecided} rows are undecided: the last token that "
+        f"{parity.reference} keeps and the first that it drops differ by rounding only, and the answers differ."
+    )
+
+
+def _scores(outputs: dict[str, Outputs], examples: Examples, seed: int) -> tuple[StageScore, ...]:
+    scores = {name: examples.score(rows, seed=seed) for name, rows in outputs.items()}
+    first = next(iter(scores.values()))
+    return tuple(StageScore(stage=name, score=value, drop=first.value - value.value) for name, value in scores.items())
+
+
+def _attempt(probe: Check, feed: Feed) -> Outputs | str:
+    try:
+        return probe.runner(_first(feed, probe.most))
+    except RunnerError as error:
+        return str(error)
+
+
+def _judge_probes(
+    probes: Sequence[Check],
+    answers: Sequence[Outputs | str],
+    outputs: dict[str, Outputs],
+    examples: Examples,
+    margins: np.ndarray | None,
+) -> tuple[list[Parity], list[str]]:
+    parities, notes = [], []
+    for probe, answer in zip(probes, answers, strict=True):
+        if isinstance(answer, str):
+            notes.append(f"Not verified there: {answer}")
+            continue
+        reference = probe.against or next(iter(outputs))
+        parity = _compare(probe, answer, reference, outputs[reference], examples, margins=margins)
+        parities.append(parity)
+        if not _is_same_model(parity):
+            notes.append(f"{probe.runner.name} answers something else than {reference}: do not ship the file for it.")
+    return parities, notes
+
+
+def _is_same_model(parity: Parity) -> bool:
+    if parity.argmax_agreement is None:  # a score: zeros differ from it by its whole size
+        return parity.max_abs <= _SAME_MODEL * parity.scale
+    return parity.argmax_agreement >= _SAME_MODEL

@@ -1,0 +1,311 @@
+"""`EncoderCheckpoint`: a token model as values, read from and written to a folder of Hugging Face's form.
+
+What is written can be read by `transformers`. Neither TensorFlow nor PyTorch is needed (PyTorch for .bin files only).
+Leaves out what the tokenizer files mean: `models_tf/tokenizers/tokenizer.py`.
+"""
+
+import dataclasses
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models_tf import registry
+from models_tf.checkpoints.atomic_files import write_files
+from models_tf.checkpoints.document import Document
+from models_tf.checkpoints.family import Family
+from models_tf.checkpoints.folder import CONFIG_FILE, TOKENIZER_FILES, find_folder, read_document, read_tokenizer_files
+from models_tf.checkpoints.initial import initial_tensors
+from models_tf.checkpoints.port import port, to_stored
+from models_tf.checkpoints.weights import WEIGHTS_FILE, WeightFiles, open_weights
+from models_tf.data.labels import is_storable
+from models_tf.encoder.config import EncoderConfig
+from models_tf.encoder.heads import (
+    BASE,
+    CLASSIFICATION,
+    HEADS,
+    ORDER_LABELS,
+    QUESTION_OUTPUTS,
+    QUESTIONS,
+    SENTENCE_ORDER,
+    TOKENS,
+    Head,
+)
+from models_tf.errors import InputError
+
+# A key of ours in config.json: weights that no training has seen.
+UNTRAINED_KEY = "export_mobile_untrained"
+# What a document says of a head; it is written anew with the head.
+_HEAD_KEYS = ("num_labels", "id2label", "label2id", "problem_type")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderCheckpoint:
+    """`tensors` have our names and layout, `document` is config.json as read, `labels` is empty for base and questions.
+
+    `trained` is false for random weights; `new_tensors` are those that `load` could not read and drew at random.
+    """
+
+    model_name: str
+    config: EncoderConfig
+    head: Head
+    labels: list[str]
+    tensors: dict[str, np.ndarray]
+    tokenizer_files: dict[str, bytes] = field(default_factory=dict)
+    document: dict[str, Any] = field(default_factory=dict)
+    trained: bool = True
+    new_tensors: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if make_head(self.head.kind, self.labels) != self.head:
+            raise ValueError(f"The labels must fit the head, {self.head}. Received: {len(self.labels)} labels.")
+        shapes = {name: value.shape for name, value in self.tensors.items()}
+        wrong = sorted(set(shapes.items()) ^ set(self.config.shapes(self.head).items()))
+        if wrong:
+            raise ValueError(f"The tensors must be those of the config. Received: {wrong[0]} too many or too few.")
+
+    @property
+    def problem_type(self) -> str | None:
+        """`regression`, `single_label_classification`, `multi_label_classification`, or None where nothing is said."""
+        return self.document.get("problem_type")
+
+
+def make_head(kind: str, labels: Sequence[str]) -> Head:
+    """The head for these labels; base and questions have none."""
+    if kind in (BASE, QUESTIONS) and labels:
+        raise ValueError(f"A {kind} head has no labels. Received: {len(labels)}.")
+    return Head(kind=kind, num_labels=QUESTION_OUTPUTS if kind == QUESTIONS else len(labels))
+
+
+def load(
+    source: str | os.PathLike[str],
+    *,
+    model: str | None = None,
+    head: str | None = None,
+    new_head_labels: Sequence[str] | None = None,
+    any_head: bool = False,
+    seed: int = 0,
+) -> EncoderCheckpoint:
+    """A checkpoint folder or hub id. Strict: a tensor that is missing, unread, of another shape or not finite is an
+    InputError that names it.
+
+    `head` must be the checkpoint's own, or "base" to leave the head out; "sentence-order" is a classification, which a
+    pretraining checkpoint may have too. With `new_head_labels` (for training; empty for questions) a head that is not there
+    for these labels is drawn at random, and the pooler where it is absent. With
+    `any_head` a stored head that the model cannot have, such as a tagger's for classes, is left out, and a pooler that is
+    absent is drawn.
+    """
+    folder = find_folder(source)
+    document = read_document(folder)
+    where = str(folder / CONFIG_FILE)
+    family = _family(document, model, where)
+    config = family.from_document(document, where)
+    stored = family.head_of(document, where)
+    fresh = new_head_labels is not None
+    weights = open_weights(folder)
+    order_layer = _order_layer(family, weights, stored, head, new_head_labels)
+    kind = CLASSIFICATION if order_layer else _head_kind(stored, head, where, fresh=fresh)
+    if any_head and kind not in family.heads:
+        kind = BASE
+    family.check_head(kind, config)
+    if order_layer:
+        labels = list(ORDER_LABELS)
+    else:
+        labels = list(new_head_labels) if new_head_labels is not None else _labels(document, kind, where)
+    if head == SENTENCE_ORDER and labels != list(ORDER_LABELS):
+        raise InputError(
+            f"{where}: a {SENTENCE_ORDER} model is asked for, with labels {' and '.join(ORDER_LABELS)}. "
+            f"Received: {', '.join(labels[:4])}."
+        )
+    keeps_head = stored == kind and (not fresh or _labels(document, kind, where) == labels)
+    if stored is None:
+        keeps_head = not fresh and not order_layer
+    _check_labels(labels, kind)
+    wanted = make_head(kind, labels)
+
+    prefix = family.prefix if any(name.startswith(family.prefix) for name in weights.names) else ""
+    shapes = config.shapes(wanted)
+    drawn = {name for name in shapes if fresh and not (keeps_head or order_layer) and name.startswith("classifier.")}
+    tensors = port(
+        weights,
+        [line for line in family.port_lines(config, wanted, prefix, head_layer=order_layer) if line.ours not in drawn],
+        {name: shape for name, shape in shapes.items() if name not in drawn},
+        ignore=family.ignored(config, wanted, prefix, replaces=None if keeps_head and kind != BASE else stored or BASE),
+        absent=("pooler.kernel", "pooler.bias") if fresh or any_head else (),
+    )
+    missing = {name: shape for name, shape in shapes.items() if name not in tensors}
+    tensors |= initial_tensors(missing, config.initializer_range, seed)
+    if not keeps_head:
+        document = {key: value for key, value in document.items() if key not in _HEAD_KEYS}
+    return EncoderCheckpoint(
+        model_name=family.name,
+        config=config,
+        head=wanted,
+        labels=labels,
+        tensors={name: tensors[name] for name in shapes},
+        tokenizer_files=read_tokenizer_files(folder),
+        document=document,
+        trained=document.get(UNTRAINED_KEY) is not True,
+        new_tensors=tuple(missing),
+    )
+
+
+def random_init(
+    model: str,
+    source: str | Mapping[str, Any] | None = None,
+    *,
+    head: str = BASE,
+    labels: Sequence[str] = (),
+    seed: int = 0,
+    tokenizer_files: Mapping[str, bytes] | None = None,
+) -> EncoderCheckpoint:
+    """Random weights for a preset's name (None: the family's first) or a config.json document: for sizes and speed, and
+    to train from scratch.
+    """
+    family = registry.get(model).family()
+    document = dict(source if isinstance(source, Mapping) else family.preset(source))
+    _family(document, model, CONFIG_FILE)
+    config = family.from_document(document, CONFIG_FILE)
+    family.check_head(head, config)
+    _check_labels(labels, head)
+    wanted = make_head(head, labels)
+    return EncoderCheckpoint(
+        model_name=family.name,
+        config=config,
+        head=wanted,
+        labels=list(labels),
+        tensors=initial_tensors(config.shapes(wanted), config.initializer_range, seed),
+        tokenizer_files=dict(tokenizer_files or {}),
+        document={key: value for key, value in document.items() if key not in _HEAD_KEYS},
+        trained=False,
+    )
+
+
+def save(folder: Path, checkpoint: EncoderCheckpoint, *, beside: Mapping[str, bytes] | None = None) -> None:
+    """config.json, model.safetensors, the tokenizer's files and those to lie `beside` them: all or none."""
+    from safetensors.numpy import save as to_bytes
+
+    family = registry.get(checkpoint.model_name).family()
+    prefix = "" if checkpoint.head.kind == BASE else family.prefix
+    document = to_document(checkpoint)
+    tensors = to_stored(checkpoint.tensors, family.port_lines(checkpoint.config, checkpoint.head, prefix))
+    for name, shape in family.fillers(checkpoint.config, prefix).items():
+        tensors[name] = np.eye(shape[0], dtype=np.float32) if len(shape) == 2 else np.zeros(shape, np.float32)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_files(
+        folder,
+        {
+            **checkpoint.tokenizer_files,
+            **(beside or {}),
+            WEIGHTS_FILE: to_bytes(tensors, metadata={"format": "pt"}),  # `transformers` asks for the format
+            CONFIG_FILE: (json.dumps(document, indent=2) + "\n").encode(),
+        },
+        # Weights of another epoch fit the config that is there. Those of another model do not: then the folder is no
+        # checkpoint until the last rename.
+        remove_first=None if _is_same_model(folder, document) else CONFIG_FILE,
+    )
+    if checkpoint.tokenizer_files:
+        for name in set(TOKENIZER_FILES) - set(checkpoint.tokenizer_files):
+            (folder / name).unlink(missing_ok=True)  # of the checkpoint that was there
+
+
+def to_document(checkpoint: EncoderCheckpoint) -> dict[str, Any]:
+    """config.json as it is written: as read, with what the config, the head and the labels say."""
+    family = registry.get(checkpoint.model_name).family()
+    dropped = {*_HEAD_KEYS, "architectures", "torch_dtype", "dtype", UNTRAINED_KEY}
+    kept = {key: value for key, value in checkpoint.document.items() if key not in dropped}
+    found = {
+        "architectures": [family.architecture(checkpoint.head.kind)],
+        **family.to_document(checkpoint.config, kept),
+        "torch_dtype": "float32",
+    }
+    if checkpoint.labels:
+        found["id2label"] = {str(number): label for number, label in enumerate(checkpoint.labels)}
+        found["label2id"] = {label: number for number, label in enumerate(checkpoint.labels)}
+    if checkpoint.head.kind == CLASSIFICATION:
+        several = len(checkpoint.labels) > 1
+        known = checkpoint.problem_type if several else checkpoint.problem_type or "regression"
+        if known is not None:
+            found["problem_type"] = known
+    if not checkpoint.trained:
+        found[UNTRAINED_KEY] = True
+    return found
+
+
+def with_tensors(checkpoint: EncoderCheckpoint, tensors: dict[str, np.ndarray]) -> EncoderCheckpoint:
+    """After training: other values under the same names."""
+    return dataclasses.replace(checkpoint, tensors=tensors, trained=True, new_tensors=())
+
+
+def _family(document: Mapping[str, Any], model: str | None, where: str) -> Family:
+    names = registry.names("tokens")
+    found = document.get("model_type", model)
+    if model in names and found in registry.get(str(model)).family().reads:
+        found = model
+    if found not in names or model not in (None, found):
+        expected = f"`model_type` {model or ' or '.join(names)}"
+        received = json.dumps(document.get("model_type")) if "model_type" in document else "no `model_type`"
+        remedy = f": give --model {found}" if found in names and model is not None else ""
+        raise InputError(
+            f"{where} is the config of another architecture: expected {expected}. Received: {received}{remedy}."
+        )
+    return registry.get(str(found)).family()
+
+
+def _head_kind(stored: str | None, head: str | None, where: str, *, fresh: bool) -> str:
+    kind = CLASSIFICATION if head == SENTENCE_ORDER else head
+    if kind is not None and kind not in HEADS:
+        raise InputError(f"Unknown head: expected one of {', '.join(HEADS)}. Received: {head}.")
+    if fresh:
+        if head in (None, BASE):
+            raise ValueError(f"`new_head_labels` needs a head to put them on. Received: {head}.")
+        return str(kind)
+    if stored is None or kind in (None, stored, BASE):
+        return kind or stored or BASE
+    raise InputError(
+        f"{where}: a {head} model is asked for. Received: a {stored} model; fine-tune it with `export-mobile train`."
+    )
+
+
+def _order_layer(
+    family: Family, weights: WeightFiles, stored: str | None, head: str | None, new_labels: Sequence[str] | None
+) -> str | None:
+    """The layer of a pretraining checkpoint that is read as a head of sentence order, None where none is asked for."""
+    asked = head == SENTENCE_ORDER or (head == CLASSIFICATION and tuple(new_labels or ()) == ORDER_LABELS)
+    layer = family.order_layer
+    return layer if asked and layer and stored in (None, BASE) and f"{layer}.weight" in weights.names else None
+
+
+def _labels(document: Mapping[str, Any], kind: str, where: str) -> list[str]:
+    reader = Document(values=document, where=where)
+    if kind == BASE:
+        return []
+    labels = reader.labels()
+    if kind == QUESTIONS:
+        if len(labels) != QUESTION_OUTPUTS:
+            reader.fail("id2label", f"of {QUESTION_OUTPUTS} entries, for start and end", f"{len(labels)} entries")
+        return []
+    if kind == CLASSIFICATION:
+        reader.problem_type(len(labels))
+    return labels
+
+
+def _check_labels(labels: Sequence[str], kind: str) -> None:
+    if kind in (CLASSIFICATION, TOKENS) and not labels:
+        raise InputError(f"A {kind} head needs labels. Received: none.")
+    for label, count in Counter(labels).items():
+        if not is_storable(label) or count > 1:
+            raise InputError(f"Labels must be printable text and differ. Received: {label!r}, {count} times.")
+
+
+def _is_same_model(folder: Path, document: dict[str, Any]) -> bool:
+    try:
+        return read_document(folder) == document
+    except (OSError, InputError):
+        return False

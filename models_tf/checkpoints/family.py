@@ -1,0 +1,120 @@
+"""`Family`: what the reader of checkpoints must know of one kind of model. Each `models_tf/<model>/convert.py` has one."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from models_tf.checkpoints.port import PortLine, dense
+from models_tf.encoder.config import EncoderConfig
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS, Head
+from models_tf.errors import InputError
+
+# Head -> PyTorch's name of its last layer; the same in all families.
+HEAD_LAYERS = {CLASSIFICATION: "classifier", TOKENS: "classifier", QUESTIONS: "qa_outputs"}
+
+# BERT's heads of pretraining: masked words and next sentence. The dense one without a transform is MobileBERT's.
+PRETRAINING_HEADS = frozenset(
+    {
+        "cls.predictions.bias",
+        "cls.predictions.decoder.bias",
+        "cls.predictions.decoder.weight",
+        "cls.predictions.dense.weight",
+        "cls.predictions.transform.LayerNorm.bias",
+        "cls.predictions.transform.LayerNorm.weight",
+        "cls.predictions.transform.dense.bias",
+        "cls.predictions.transform.dense.weight",
+        "cls.seq_relationship.bias",
+        "cls.seq_relationship.weight",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """`name` is the registry's and config.json's `model_type`.
+
+    `architectures`: class of `transformers` -> head; the first of each head is the one that is written.
+    `lines(config, prefix)`: every tensor that an encoder of the family may have, by PyTorch's names.
+    `unread(config, prefix)`: names that may be there and that the model does not compute with.
+    `fillers(config, prefix)`: those of them that PyTorch expects, with their shapes; written as an identity.
+    `reads`: other `model_type`s whose checkpoints are taken as they are and become one of this family.
+    `heads`: what may stand on top of it, the usual one first.
+    `pretraining_heads`: tensors beside the encoder that are left out where it is read without a head.
+    `order_layer`: PyTorch's name of the one among them that tells sentence order.
+    """
+
+    name: str
+    prefix: str
+    architectures: Mapping[str, str]
+    presets: Mapping[str, Mapping[str, Any]]
+    from_document: Callable[[Mapping[str, Any], str], EncoderConfig]
+    to_document: Callable[[EncoderConfig, Mapping[str, Any]], dict[str, Any]]
+    lines: Callable[[EncoderConfig, str], list[PortLine]]
+    unread: Callable[[EncoderConfig, str], frozenset[str]]
+    fillers: Callable[[EncoderConfig, str], Mapping[str, tuple[int, ...]]] = lambda _config, _prefix: {}
+    reads: tuple[str, ...] = ()
+    heads: tuple[str, ...] = (CLASSIFICATION, TOKENS, QUESTIONS, BASE)
+    pretraining_heads: frozenset[str] = PRETRAINING_HEADS
+    order_layer: str | None = None
+
+    def port_lines(
+        self, config: EncoderConfig, head: Head, prefix: str, *, head_layer: str | None = None
+    ) -> list[PortLine]:
+        """The lines of exactly the tensors that `config.shapes(head)` names; `head_layer` has another name than usual."""
+        lines = self.lines(config, prefix)
+        if head.kind in HEAD_LAYERS:
+            lines += dense("classifier", head_layer or HEAD_LAYERS[head.kind])
+        shapes = config.shapes(head)
+        return [line for line in lines if line.ours in shapes]
+
+    def ignored(self, config: EncoderConfig, head: Head, prefix: str, *, replaces: str | None) -> frozenset[str]:
+        """Names in the file that may stay unread; `replaces` is the file's own head where that is not read."""
+        names = set(self.unread(config, prefix))
+        if replaces in HEAD_LAYERS:
+            names |= {f"{HEAD_LAYERS[replaces]}.{part}" for part in ("weight", "bias")}
+        elif replaces == BASE:
+            names |= self.pretraining_heads
+        if not head.has_pooler:  # older releases of `transformers` stored it with every head
+            names |= {f"{prefix}pooler.dense.{part}" for part in ("weight", "bias")}
+        return frozenset(names)
+
+    def architecture(self, head: str) -> str:
+        return next(name for name, kind in self.architectures.items() if kind == head)
+
+    def check_head(self, kind: str, config: EncoderConfig | None = None) -> None:
+        """`config` may drop tokens, and a head on every token has nothing to read where tokens are gone."""
+        if kind not in self.heads:
+            raise InputError(
+                f"{self.name} is for {' or '.join(self.heads)}. Received: {kind}; use --model bert for it."
+            )
+        if config is not None and config.retention and kind in (TOKENS, QUESTIONS):
+            raise InputError(
+                f"A model with `retention` drops tokens: expected a {CLASSIFICATION} or {BASE} head. Received: {kind}; "
+                "leave `retention` out of config.json."
+            )
+
+    def head_of(self, document: Mapping[str, Any], where: str) -> str | None:
+        """The head that `architectures` names, None where it names nothing."""
+        names = document.get("architectures")
+        if names is None or names == []:
+            return None
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise InputError(f"{where}: `architectures` must be a list of class names. Received: {names!r}.")
+        for name in names:
+            if name not in self.architectures:
+                raise InputError(
+                    f"{where} is the config of another architecture: expected one of {', '.join(self.architectures)}. "
+                    f"Received: {name}."
+                )
+        heads = {self.architectures[name] for name in names}
+        if len(heads) > 1:
+            raise InputError(f"{where}: `architectures` must name one head. Received: {', '.join(names)}.")
+        return heads.pop()
+
+    def preset(self, name: str | None = None) -> Mapping[str, Any]:
+        """Published settings by their name; the first ones are the default."""
+        if name is None:
+            return next(iter(self.presets.values()))
+        if name not in self.presets:
+            raise InputError(f"Unknown preset of {self.name}: expected {', '.join(self.presets)}. Received: {name}.")
+        return self.presets[name]

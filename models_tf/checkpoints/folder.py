@@ -1,0 +1,61 @@
+"""Finds a checkpoint folder (a path, or an id of the Hugging Face hub) and reads what is small in it.
+
+Weights are read by `weights.py`, what config.json means is in `models_tf/<model>/config.py`.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from models_tf.checkpoints import hub
+from models_tf.checkpoints.json_text import parse_json
+from models_tf.errors import InputError
+
+CONFIG_FILE = "config.json"
+# All that describes a tokenizer (WordPiece or SentencePiece); a folder has some of them.
+TOKENIZER_FILES = (
+    "vocab.txt",
+    "spiece.model",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+)
+# owner/name, as in google/mobilebert-uncased. The hub's old names without an owner look like any folder's name.
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", flags=re.ASCII)
+
+
+def find_folder(source: str | os.PathLike[str]) -> Path:
+    """The folder itself, or the one that the hub's files were downloaded to."""
+    folder = Path(source)
+    if folder.is_dir():
+        return folder
+    text = os.fspath(source)
+    if folder.exists() or folder.is_symlink():
+        raise InputError(f"Checkpoint must be a folder with {CONFIG_FILE}. Received: {text} (a file).")
+    if not HUB_ID.fullmatch(text):
+        raise InputError(
+            f"Checkpoint must be a folder with {CONFIG_FILE}, or an id of the Hugging Face hub such as "
+            f"google/mobilebert-uncased. Received: {text} (no such folder)."
+        )
+    return hub.download(text, (CONFIG_FILE, *TOKENIZER_FILES))
+
+
+def read_document(folder: Path) -> dict[str, Any]:
+    """config.json, an object."""
+    path = folder / CONFIG_FILE
+    if not path.is_file():
+        raise InputError(
+            f"Checkpoint folder {folder} lacks {CONFIG_FILE}: give the folder that `save_pretrained` or "
+            "`export-mobile train` wrote."
+        )
+    document = parse_json(path.read_bytes(), f"{path} must be JSON.")
+    if not isinstance(document, dict):
+        raise InputError(f"{path} must hold a JSON object. Received: {type(document).__name__}.")
+    return document
+
+
+def read_tokenizer_files(folder: Path) -> dict[str, bytes]:
+    """The files as they are; which of them are needed and whether they are right is the tokenizer's to say."""
+    return {name: (folder / name).read_bytes() for name in TOKENIZER_FILES if (folder / name).is_file()}

@@ -1,0 +1,101 @@
+"""The weights of a checkpoint folder, in whichever of four ways they are stored: names, shapes, float32 values.
+
+Leaves out which tensors a model needs: `port.py`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.safetensors_file import SafetensorsFile
+from models_tf.checkpoints.torch_file import TorchFile
+from models_tf.errors import InputError
+
+WEIGHTS_FILE = "model.safetensors"
+# In the order of preference; an index names the files that hold the parts.
+_SINGLE_FILES: dict[str, Callable[[Path], "WeightFile"]] = {
+    WEIGHTS_FILE: SafetensorsFile,
+    "pytorch_model.bin": TorchFile,
+}
+_OTHER_FRAMEWORKS = ("tf_model.h5", "flax_model.msgpack", "model.ckpt.index")
+
+
+class WeightFile(Protocol):
+    """One file of weights."""
+
+    path: Path
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    def shape(self, name: str) -> tuple[int, ...]: ...
+
+    def read(self, name: str) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightFiles:
+    """Every tensor with the file it is in; a value is read when it is asked for, and not kept."""
+
+    folder: Path
+    sources: Mapping[str, WeightFile]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.sources)
+
+    def file(self, name: str) -> Path:
+        return self.sources[name].path
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return self.sources[name].shape(name)
+
+    def read(self, name: str) -> np.ndarray:
+        """float32, whatever the file holds."""
+        return self.sources[name].read(name)
+
+
+def open_weights(folder: Path) -> WeightFiles:
+    """model.safetensors, else its parts with an index, else pytorch_model.bin, else its parts."""
+    for name, reader in _SINGLE_FILES.items():
+        path, index = folder / name, folder / f"{name}.index.json"
+        if path.is_file():
+            file = reader(path)
+            return WeightFiles(folder=folder, sources=dict.fromkeys(file.names, file))
+        if index.is_file():
+            return WeightFiles(folder=folder, sources=_parts(index, reader))
+    others = [name for name in _OTHER_FRAMEWORKS if (folder / name).exists()]
+    received = f" Received: {others[0]}, of another framework: save it from PyTorch first." if others else ""
+    raise InputError(
+        f"Checkpoint folder {folder} lacks {' and '.join(_SINGLE_FILES)}: one of them is needed.{received}"
+    )
+
+
+def _parts(index: Path, reader: Callable[[Path], WeightFile]) -> dict[str, WeightFile]:
+    document = parse_json(index.read_bytes(), f"{index} must be JSON.")
+    table = document.get("weight_map") if isinstance(document, dict) else None
+    if not isinstance(table, dict) or not table or not all(isinstance(file, str) for file in table.values()):
+        raise InputError(f'{index} must have "weight_map", an object of tensor and file names.')
+    suffix = Path(index.name.removesuffix(".index.json")).suffix
+    files: dict[str, WeightFile] = {}
+    for name in dict.fromkeys(table.values()):
+        # A name and no path: nothing outside of the folder is read.
+        if "/" in name or "\\" in name or "\0" in name or not name.endswith(suffix) or name.startswith("."):
+            raise InputError(f"{index} must name *{suffix} files of its own folder. Received: {name!r}.")
+        path = index.parent / name
+        if not path.is_file():
+            raise InputError(f"{index} names {name}, which the folder lacks: the checkpoint is not complete.")
+        files[name] = reader(path)
+    for file in files.values():
+        for tensor in file.names:
+            if table.get(tensor) != file.path.name:
+                raise InputError(f"{file.path}: tensor {tensor} is not in that file by {index.name}.")
+    held = {name: frozenset(file.names) for name, file in files.items()}
+    for tensor, name in table.items():
+        if tensor not in held[name]:
+            raise InputError(f"{index} says that {name} holds {tensor}, which it does not.")
+    return {tensor: files[name] for tensor, name in table.items()}

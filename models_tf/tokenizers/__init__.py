@@ -1,0 +1,1 @@
+"""Tokens from a checkpoint's own files."""

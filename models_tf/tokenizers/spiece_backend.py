@@ -1,0 +1,53 @@
+"""A tokenizer of the `tokenizers` package from spiece.model: ALBERT's, with its lower case, accents and quotes.
+
+The tokens are those of SentencePiece after ALBERT's own preparation of a text, which splits a number from its comma. Leaves
+out other models' preparation, and sampling.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from models_tf.tokenizers.spiece_file import SPACE, Spiece
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as Backend
+
+# Names of the special tokens where tokenizer_config.json does not say them.
+SPECIAL = {"pad": "<pad>", "unk": "<unk>", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+# Added to the score of a piece such as `9,`, so that it is never chosen.
+_NEVER = -100.0
+
+
+def make_backend(spiece: Spiece, special: Mapping[str, str], *, lower_case: bool, keep_accents: bool) -> "Backend":
+    """`special` are the names of pad, unk, cls, sep and mask; those that are no pieces get no id."""
+    from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
+    from tokenizers import Tokenizer as Backend
+
+    scores = [(text, score + _NEVER * _is_number_with_comma(text)) for text, score, _ in spiece.pieces]
+    backend = Backend(models.Unigram(scores, unk_id=spiece.unknown))
+    steps: list[normalizers.Normalizer] = [normalizers.Replace("``", '"'), normalizers.Replace("''", '"')]
+    if not keep_accents:
+        steps += [normalizers.NFKD(), normalizers.StripAccents()]
+    if lower_case:
+        steps.append(normalizers.Lowercase())
+    if spiece.character_map:
+        steps.append(normalizers.Precompiled(spiece.character_map))
+    backend.normalizer = normalizers.Sequence(steps)
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="always")]
+    )
+    backend.decoder = decoders.Metaspace(replacement=SPACE, prepend_scheme="always")
+    present = {text for text, _, _ in spiece.pieces}
+    backend.add_special_tokens(
+        [
+            # A mask takes the space before it along, as a word would.
+            AddedToken(name, special=True, normalized=False, lstrip=kind == "mask")
+            for kind, name in special.items()
+            if name in present
+        ]
+    )
+    return backend
+
+
+def _is_number_with_comma(piece: str) -> bool:
+    return len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit()

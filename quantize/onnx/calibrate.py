@@ -1,0 +1,118 @@
+"""Calibration of a float ONNX model: the same value, `CalibrationRanges`, under the names of the ONNX graph.
+
+The reductions are operators of the graph, so that only single numbers, or one for each channel, leave the runtime and it
+can free each activation after use: the activations of one row of a large model fill hundreds of megabytes.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import onnx
+
+from quantize.tflite.calibrate import CalibrationRanges, RangeCollector, Rows
+
+# What is asked of each tensor. ReduceMin and ReduceMax of ONNX Runtime lose a NaN, a sum keeps it.
+_LOW, _HIGH, _SUM, _PEAK = "low", "high", "sum", "peak"
+# And of what dense layers read, for each channel.
+_LOWS, _HIGHS = "lows", "highs"
+_DENSE = ("Gemm", "MatMul")
+
+# Operators that move values without changing them: the range in front is the range behind.
+_MOVES = ("Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
+
+
+def calibrate_onnx(float_model: onnx.ModelProto, rows: Rows, *, threads: int = 1) -> CalibrationRanges:
+    """Ranges of all float activations over the rows, each a mapping of input names to arrays."""
+    collector = RangeCollector()
+    for row in _run(float_model, rows, threads):
+        collector.row_count += 1
+        for name, found in row.items():
+            if _LOWS in found:
+                collector.add_channels(name, np.stack((found[_LOWS], found[_HIGHS])))
+            if _SUM in found:
+                # NaN and infinity stay in the sum; they make the range one that is refused.
+                bad = 0.0 if np.isfinite(found[_SUM]) else np.nan
+                peak = float(found[_PEAK]) if _PEAK in found else None
+                collector.add(name, float(found[_LOW]) + bad, float(found[_HIGH]) + bad, peak)
+    measured = collector.result()
+    ranges = dict(measured.ranges)
+    for node in float_model.graph.node:
+        if node.op_type in _MOVES and node.input[0] in ranges and node.output[0] not in ranges:
+            ranges[node.output[0]] = ranges[node.input[0]]
+    return dataclasses.replace(measured, ranges=ranges)
+
+
+def _run(float_model: onnx.ModelProto, rows: Rows, threads: int) -> Iterator[Mapping[str, Mapping[str, np.ndarray]]]:
+    import onnxruntime
+
+    model, questions = _with_reductions(float_model)
+    options = onnxruntime.SessionOptions()
+    # Fused operators would leave the tensors between them out; all are asked for, so this is just faster.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    del model
+    expected = {value.name for value in session.get_inputs()}
+    asked = list(questions)
+    for row in rows:
+        if set(row) != expected:
+            raise ValueError(
+                f"A calibration row holds {', '.join(sorted(expected))}. Received: {', '.join(sorted(row))}."
+            )
+        answers: dict[str, dict[str, np.ndarray]] = {}
+        for output, value in zip(asked, session.run(asked, dict(row)), strict=True):
+            name, question = questions[output]
+            answers.setdefault(name, {})[question] = value
+        yield answers
+
+
+def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, tuple[str, str]]]:
+    """A copy that answers with numbers, and which number each output is: (tensor, question)."""
+    model = onnx.ModelProto()
+    model.CopyFrom(float_model)
+    graph = model.graph
+    inferred = onnx.shape_inference.infer_shapes(model).graph
+    types = {v.name: v.type.tensor_type for v in (*inferred.value_info, *inferred.output)}
+    kinds = {name: kind.elem_type for name, kind in types.items()}
+    peaks_of = {node.input[0] for node in graph.node if node.op_type == "Softmax"}
+    names: list[str] = []
+    known: set[str] = set()
+    for node in graph.node:
+        if node.op_type == "Constant":
+            continue
+        for name in node.output:
+            if kinds.get(name) == onnx.TensorProto.FLOAT:
+                known.add(name)
+                if node.op_type not in _MOVES or node.input[0] not in known or name in peaks_of:
+                    names.append(name)
+    questions: dict[str, tuple[str, str]] = {}
+    nodes = []
+
+    def ask(name: str, question: str, op_type: str, **attributes: object) -> None:
+        """`attributes`: the axes; all where none are named."""
+        output = f"range:{len(questions)}"
+        questions[output] = (name, question)
+        if question == _PEAK:
+            nodes.append(onnx.helper.make_node("ReduceMax", [name], [f"{output}:rows"], axes=[-1], keepdims=0))
+            name = f"{output}:rows"
+        nodes.append(onnx.helper.make_node(op_type, [name], [output], keepdims=0, **attributes))
+
+    for name in names:
+        ask(name, _LOW, "ReduceMin")
+        ask(name, _HIGH, "ReduceMax")
+        ask(name, _SUM, "ReduceSum")
+        if name in peaks_of:
+            ask(name, _PEAK, "ReduceMin")
+    constants = {item.name for item in graph.initializer}
+    dense = [node for node in graph.node if node.op_type in _DENSE and node.input[1] in constants]
+    for name in dict.fromkeys(node.input[0] for node in dense if node.input[0] in known):
+        axes = list(range(len(types[name].shape.dim) - 1))
+        if axes:
+            ask(name, _LOWS, "ReduceMin", axes=axes)
+            ask(name, _HIGHS, "ReduceMax", axes=axes)
+    graph.node.extend(nodes)
+    del graph.output[:]
+    graph.output.extend(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in questions)
+    return model, questions

@@ -1,0 +1,260 @@
+"""Puts QuantizeLinear and DequantizeLinear around the operators of a float ONNX graph.
+
+An operator with an integer kernel in ONNX Runtime reads dequantized values and its result is quantized; one that only
+moves values hands the scale on; any other stays in float, and what it makes is quantized where an integer operator reads
+it. A table that is looked up is stored in 8 bits and looked up there. Model outputs are not rounded. Leaves out how ranges
+are chosen (`onnx_ranges.py`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+
+from quantize.onnx.numbers import (
+    REDUCED_PEAK,
+    Parameters,
+    activation_parameters,
+    quantize_bias,
+    quantize_table,
+    quantize_weights,
+    weight_scales,
+    widen_for_bias,
+)
+from quantize.onnx.regions import float_region
+
+# Operators with weights: Conv, and products whose second factor is constant.
+WEIGHTED = ("Conv", "Gemm", "MatMul")
+# Others that compute in integers between two quantizations.
+COMPUTE = ("Add", "Concat", "Mul", "ReduceMean", "Relu", "Sigmoid", "Softmax")
+# Operators that move values without changing them; what else they read are whole numbers.
+MOVES = ("Flatten", "Gather", "Identity", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze")
+_BIAS = 2
+
+
+class QdqWriter:
+    """Rewrites one graph; used once."""
+
+    def __init__(self, model: onnx.ModelProto, ranges: Mapping[str, tuple[float, float]]) -> None:
+        self._graph = model.graph
+        self._ranges = ranges
+        self._initializers = {item.name: item for item in self._graph.initializer}
+        self._outputs = {value.name for value in self._graph.output}
+        self._unrounded: set[str] = set()
+        self._nodes: list[onnx.NodeProto] = []
+        self._added: list[onnx.TensorProto] = []
+        # Names of dequantized forms and the parameters behind them, by the name of the float tensor.
+        self._quantized: dict[str, tuple[str, Parameters]] = {}
+        # Scales that were handed on to a tensor which is left in float.
+        self._inherited: dict[str, Parameters] = {}
+        # Made by operators in float, and constants: both can be read without rounding.
+        self._kept = set(self._initializers)
+        self._shared: dict[Any, str] = {}
+        # Where weights are used: (what they are multiplied with, their bias), by name; and their 8 bits.
+        self._uses: dict[str, list[tuple[str, str]]] = {}
+        self._integers: dict[Any, str] = {}
+
+    def write(self) -> None:
+        _drop_relu(self._graph)
+        region = float_region(self._graph.node)
+        self._unrounded = _unrounded(self._graph, region)
+        for node in self._graph.node:
+            if node.op_type in WEIGHTED:
+                bias = node.input[_BIAS] if len(node.input) > _BIAS else ""
+                self._uses.setdefault(node.input[1], []).append((node.input[0], bias))
+        for position, node in enumerate(list(self._graph.node)):
+            if position in region and self._is_float(node):
+                self._keep(node)
+            elif node.op_type in WEIGHTED:
+                self._weighted(node)
+            elif node.op_type in COMPUTE and self._is_float(node):
+                self._compute(node)
+            elif node.op_type == "Gather" and self._constant(node.input[0]) is not None:
+                self._look_up(node)
+            elif node.op_type in MOVES and node.input[0] in self._quantized:
+                self._move(node)
+            else:
+                self._keep(node)
+        del self._graph.node[:]
+        self._graph.node.extend(self._nodes)
+        self._graph.initializer.extend(self._added)
+
+    def _constant(self, name: str) -> np.ndarray | None:
+        """The values of a float constant; None for anything else."""
+        item = self._initializers.get(name)
+        if item is None or item.data_type != onnx.TensorProto.FLOAT:
+            return None
+        return onnx.numpy_helper.to_array(item)
+
+    def _is_float(self, node: onnx.NodeProto) -> bool:
+        """Whether the operator works on float values; sums and products of whole numbers do not."""
+        return all(name in self._ranges for name in node.output)
+
+    def _keep(self, node: onnx.NodeProto) -> None:
+        """In float: it reads what the integer operators before it stored, and as it is what is float anyway."""
+        node.input[:] = [
+            self._quantized[name][0] if name in self._quantized and name not in self._kept else name
+            for name in node.input
+        ]
+        self._nodes.append(node)
+        self._kept.update(node.output)
+
+    def _weighted(self, node: onnx.NodeProto) -> None:
+        weights = self._constant(node.input[1])
+        if weights is None:
+            self._compute(node)
+            return
+        options = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
+        if node.op_type == "Gemm" and (options.get("transA") or options.get("alpha", 1.0) != 1.0):
+            raise ValueError(f"A plain Gemm was expected. Received: {options}.")
+        axis = 0 if node.op_type == "Conv" or options.get("transB") else weights.ndim - 1
+        values, parameters = self._dequantized(node.input[0])
+        scales = self._weight_scales(node.input[1], weights, axis)
+        bias = self._constant(node.input[_BIAS]) if len(node.input) > _BIAS else None
+        if bias is None and len(node.input) > _BIAS and node.input[_BIAS]:
+            raise ValueError(
+                f"A constant bias was expected. Received: {node.input[_BIAS]}, which {node.op_type} computes with."
+            )
+        if bias is not None:
+            scales = widen_for_bias(scales, parameters.scale, bias)
+        key = (node.input[1], axis, scales.tobytes())
+        if key not in self._integers:
+            self._integers[key] = self._add(quantize_weights(weights, scales, axis))
+        zeros = np.zeros(scales.shape, np.int8)
+        inputs = [
+            values,
+            self._stored(self._integers[key], self._add_parameter(scales), self._add_parameter(zeros), axis),
+        ]
+        if bias is not None:
+            steps, scales = quantize_bias(bias, parameters.scale, scales)
+            # A bias has its own scales, which nothing shares; written as bytes they are the shorter form.
+            inputs.append(self._stored(self._add(steps), self._add(scales), self._add(np.zeros_like(steps)), 0))
+        node.input[:] = inputs
+        self._emit(node)
+
+    def _weight_scales(self, name: str, weights: np.ndarray, axis: int) -> np.ndarray:
+        """Those that serve all uses of weights which several layers share: else each would store them anew."""
+        scales, uses = weight_scales(weights, axis, REDUCED_PEAK), self._uses[name]
+        for source, bias_name in uses if len(uses) > 1 else ():
+            bias = self._constant(bias_name)
+            if bias is not None and source in self._ranges:
+                scales = widen_for_bias(scales, activation_parameters(*self._ranges[source]).scale, bias)
+        return scales
+
+    def _compute(self, node: onnx.NodeProto) -> None:
+        # Axes, shapes and the like are whole numbers and stay.
+        node.input[:] = [
+            self._dequantized(name)[0] if name in self._ranges or self._constant(name) is not None else name
+            for name in node.input
+        ]
+        self._emit(node)
+
+    def _look_up(self, node: onnx.NodeProto) -> None:
+        """The 8-bit table goes through Gather, DequantizeLinear comes behind it."""
+        table, parameters = quantize_table(self._constant(node.input[0]))  # type: ignore[arg-type]
+        name = node.output[0]
+        node.input[0] = self._add(table)
+        node.output[0] = f"{name}:integer"
+        self._nodes.append(node)
+        self._dequantize(node.output[0], name, parameters, name if name in self._outputs else f"{name}:float")
+
+    def _move(self, node: onnx.NodeProto) -> None:
+        node.input[0], parameters = self._quantized[node.input[0]]
+        self._emit(node, parameters)
+
+    def _emit(self, node: onnx.NodeProto, parameters: Parameters | None = None) -> None:
+        """Adds the operator and quantizes its results, unless they are what the model answers."""
+        self._nodes.append(node)
+        for name in node.output:
+            if parameters is not None:
+                self._inherited[name] = parameters
+            if name not in self._outputs and name not in self._unrounded:
+                self._quantize(name)
+
+    def _dequantized(self, name: str) -> tuple[str, Parameters]:
+        if name not in self._quantized:
+            constant = self._constant(name)
+            if constant is None:
+                self._quantize(name)
+            else:
+                table, parameters = quantize_table(constant)
+                self._dequantize(self._add(table), name, parameters, f"{name}:float")
+        return self._quantized[name]
+
+    def _quantize(self, name: str) -> None:
+        parameters = self._inherited.get(name) or activation_parameters(*self._ranges[name])
+        integer = f"{name}:integer"
+        inputs = [name, self._add_parameter(parameters.scale), self._add_parameter(parameters.zero)]
+        self._nodes.append(onnx.helper.make_node("QuantizeLinear", inputs, [integer]))
+        self._dequantize(integer, name, parameters, f"{name}:float")
+
+    def _dequantize(self, integer: str, name: str, parameters: Parameters, target: str) -> None:
+        inputs = [integer, self._add_parameter(parameters.scale), self._add_parameter(parameters.zero)]
+        self._nodes.append(onnx.helper.make_node("DequantizeLinear", inputs, [target]))
+        self._quantized[name] = (target, parameters)
+
+    def _stored(self, integer: str, scales: str, zeros: str, axis: int) -> str:
+        """The dequantized form of a constant with a scale for each channel. Each reader gets one of its own: a runtime takes
+        them together with it.
+        """
+        name = f"{integer}:float:{len(self._nodes)}"
+        self._nodes.append(onnx.helper.make_node("DequantizeLinear", [integer, scales, zeros], [name], axis=axis))
+        return name
+
+    def _add(self, values: np.ndarray) -> str:
+        """A new constant."""
+        name = f"qdq:{len(self._added)}"
+        self._added.append(onnx.numpy_helper.from_array(values, name))
+        return name
+
+    def _add_parameter(self, values: Any) -> str:
+        """Scales or zero points; equal ones are stored once."""
+        array = np.asarray(values)
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if key not in self._shared:
+            self._shared[key] = name = f"qdq:{len(self._added)}"
+            kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+            self._added.append(onnx.helper.make_tensor(name, kind, array.shape, array.reshape(-1).tolist()))
+        return self._shared[key]
+
+
+def _unrounded(graph: Any, region: set[int]) -> set[str]:
+    """Tensors of which no integer operator reads: there is no use in rounding them."""
+    outputs = {value.name for value in graph.output}
+    readers: dict[str, list[int]] = {}
+    for position, node in enumerate(graph.node):
+        for name in node.input:
+            readers.setdefault(name, []).append(position)
+    found: set[str] = set()
+    for node in reversed(graph.node):
+        for name in node.output:
+            places = readers.get(name, [])
+            moved = all(
+                place in region or (graph.node[place].op_type in MOVES and set(graph.node[place].output) <= found)
+                for place in places
+            )
+            if moved and (places or name in outputs):
+                found.add(name)
+    return found
+
+
+def _drop_relu(graph: Any) -> None:
+    """A Relu or Clip right behind an operator that is quantized does nothing: its result has a range that clips too."""
+    outputs = {value.name for value in graph.output}
+    readers: dict[str, int] = dict.fromkeys(outputs, 1)
+    for node in graph.node:
+        for name in node.input:
+            readers[name] = readers.get(name, 0) + 1
+    producers = {name: node for node in graph.node for name in node.output}
+    kept = []
+    for node in graph.node:
+        source = producers.get(node.input[0]) if node.op_type in ("Clip", "Relu") else None
+        removable = source is not None and source.op_type in (*WEIGHTED, "Add") and node.output[0] not in outputs
+        if source is not None and removable and readers[node.input[0]] == 1:
+            source.output[0] = node.output[0]
+        else:
+            kept.append(node)
+    nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in kept]
+    del graph.node[:]
+    graph.node.extend(nodes)

@@ -1,0 +1,122 @@
+"""Ranges that calibration cannot know or should not decide, for .tflite graphs: masks and masked attention scores.
+
+Rows without padding would leave a range in which padding does not differ from tokens, so what comes from a mask is
+computed instead: an integer input that is cast to float is taken as exact whole numbers, and the sums and products with
+constants behind a cast of 0/1 follow from them.
+"""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from quantize.attention_scores import Interval, hides_padding, masked_range
+from quantize.errors import RecipeError
+from quantize.tflite.calibrate import CalibrationRanges
+from quantize.tflite.flatbuffer import Model, buffer_bytes, is_constant, op_name, schema, tensor_name
+
+INT8_RANGE = (-128.0, 127.0)
+_INTEGERS = (schema.TensorType.INT8, schema.TensorType.INT32)
+_ARITHMETIC = {"ADD": "add", "SUB": "sub", "MUL": "mul"}
+_MOVES = ("EXPAND_DIMS", "GATHER", "RESHAPE", "SQUEEZE", "STRIDED_SLICE", "SLICE", "TRANSPOSE")
+_PROBABILITIES = (0.0, 1.0)
+
+
+def with_exact_masks(model: Model, ranges: CalibrationRanges) -> CalibrationRanges:
+    """Casts of integer inputs get the range [-128, 127], which is scale 1 and zero point 0."""
+    graph = model.subgraphs[0]
+    changes: dict[int, tuple[float, float]] = {}
+    masks: dict[int, Interval] = {}
+    for operator in graph.operators:
+        name = op_name(model, operator)
+        source = int(operator.inputs[0])
+        if name == "CAST" and graph.tensors[source].type in _INTEGERS and source in {int(i) for i in graph.inputs}:
+            target = int(operator.outputs[0])
+            low, high = ranges.ranges[tensor_name(graph.tensors[target])]
+            if low < INT8_RANGE[0] or high > INT8_RANGE[1]:
+                raise RecipeError(
+                    f"Recipe int8 needs values of input {tensor_name(graph.tensors[source])!r} from -128 to 127. "
+                    f"Received: {low:g} to {high:g}."
+                )
+            changes[target] = INT8_RANGE
+            if graph.tensors[source].type == schema.TensorType.INT32 and 0 <= low <= high <= 1:
+                masks[target] = Interval()
+        elif name in (*_MOVES, *_ARITHMETIC):
+            found = _follow(model, graph, operator, name, masks)
+            if found is not None:
+                masks[int(operator.outputs[0])] = found
+                changes[int(operator.outputs[0])] = (found.low, found.high)
+    return ranges.override({tensor_name(graph.tensors[index]): value for index, value in changes.items()})
+
+
+def _follow(model: Model, graph: Any, operator: Any, name: str, masks: dict[int, Interval]) -> Interval | None:
+    """What an operator makes of a mask; None when it reads something else as well."""
+    inputs = [int(i) for i in operator.inputs]
+    if name in _MOVES:
+        return masks.get(inputs[0])
+    position = next((i for i, index in enumerate(inputs) if index in masks), None)
+    if position is None or operator.builtinOptions.fusedActivationFunction:
+        return None
+    other = graph.tensors[inputs[1 - position]]
+    if not is_constant(model, other):
+        return None
+    values = np.frombuffer(buffer_bytes(model, other) or b"", np.float32)
+    if values.size != 1:
+        return None
+    return masks[inputs[position]].after(_ARITHMETIC[name], float(values[0]), constant_first=position == 1)
+
+
+def with_probabilities(model: Model, ranges: CalibrationRanges) -> CalibrationRanges:
+    """Attention weights, and the rows of them that are picked, are 0 to 1: a short text may pay one token all of it.
+
+    The kernel of SOFTMAX in int8 has that range itself; this is for one in float, whose rows are quantized behind it.
+    """
+    graph = model.subgraphs[0]
+    found: set[int] = set()
+    for operator in graph.operators:
+        name = op_name(model, operator)
+        if name == "SOFTMAX" or (name in _MOVES and int(operator.inputs[0]) in found):
+            found.add(int(operator.outputs[0]))
+    names = {tensor_name(graph.tensors[index]) for index in found}
+    return ranges.override(dict.fromkeys(names & set(ranges.ranges), _PROBABILITIES))
+
+
+def with_saturated_scores(model: Model, ranges: CalibrationRanges) -> CalibrationRanges:
+    """A SOFTMAX that reads an ADD gets the range of `masked_range`, and so do the scores that the ADD reads.
+
+    The bias that the ADD reads ends where every score is out of that range: int8 kernels lose precision when the scales
+    of the two operands are far apart.
+    """
+    graph = model.subgraphs[0]
+    producers = {int(o): operator for operator in graph.operators for o in operator.outputs}
+    readers = Counter(int(index) for operator in graph.operators for index in operator.inputs)
+    changes: dict[str, tuple[float, float]] = {}
+    lowest: dict[int, float] = {}
+
+    def name_of(index: int) -> str:
+        return tensor_name(graph.tensors[index])
+
+    for softmax in graph.operators:
+        masked = int(softmax.inputs[0])
+        add = producers.get(masked)
+        if op_name(model, softmax) != "SOFTMAX" or add is None or op_name(model, add) != "ADD":
+            continue
+        shape = [int(size) for size in graph.tensors[masked].shape]
+        operands = [int(i) for i in add.inputs]
+        scores = [i for i in operands if [int(size) for size in graph.tensors[i].shape] == shape and readers[i] == 1]
+        if len(scores) != 1 or name_of(masked) not in ranges.row_peaks or name_of(scores[0]) not in ranges.ranges:
+            continue
+        bias = operands[1 - operands.index(scores[0])]
+        added = ranges.ranges.get(name_of(bias), (0.0, 0.0))[0]
+        found = masked_range(ranges.ranges[name_of(masked)], ranges.row_peaks[name_of(masked)], shape[-1], added)
+        changes[name_of(masked)] = found
+        if hides_padding(added, found):
+            changes[name_of(scores[0])] = found
+            lowest[bias] = min(lowest.get(bias, 0.0), found[0] - found[1])
+    for index, low in lowest.items():
+        while name_of(index) in ranges.ranges:
+            changes[name_of(index)] = (low, ranges.ranges[name_of(index)][1])
+            if index not in producers or op_name(model, producers[index]) not in _MOVES:
+                break
+            index = int(producers[index].inputs[0])  # noqa: PLW2901 - walks back over moves
+    return ranges.override(changes)

@@ -1,0 +1,76 @@
+"""Static int8 for TFLite: int8 activations by calibrated ranges, symmetric int8 weights for each output channel.
+
+ai-edge-quantizer does the arithmetic (scales, biases, operator constraints); the ranges are ours, since its own
+calibration is a moving average that clips. An int8 input of whole numbers is exact: scale 1, zero point 0. Layer norms,
+GELUs and what ranks tokens stay in float (`tflite_regions.py`), and the dense layers beside them get channels of like range (`level_dense.py`).
+Leaves out calibration (`calibration.py`) and the check of the result (`exporters/formats/audit.py`).
+"""
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+
+from quantize.tflite.calibrate import CalibrationRanges
+from quantize.tflite.flatbuffer import Model, read_model, tensor_name, write_model
+from quantize.tflite.passes.compact import compact
+from quantize.tflite.passes.elide_input_cast import elide_input_cast
+from quantize.tflite.passes.elide_requantize import elide_requantize
+from quantize.tflite.passes.level_dense import level_dense
+from quantize.tflite.passes.set_versions import set_versions
+from quantize.tflite.passes.share_weights import share_weights
+from quantize.tflite.passes.split_dense import split_dense
+from quantize.tflite.ranges import with_exact_masks, with_probabilities, with_saturated_scores
+from quantize.tflite.regions import float_region
+
+
+def quantize_static(float_model: bytes, ranges: CalibrationRanges) -> bytes:
+    """A compact int8 model; integer inputs stay exact, the outputs are int8 with a scale of their own.
+
+    An output that a layer norm makes is float.
+    """
+    from ai_edge_quantizer import quantizer
+
+    model = read_model(float_model)
+    ranges = with_saturated_scores(model, with_probabilities(model, with_exact_masks(model, ranges)))
+    share_weights(model)
+    split_dense(model, ranges)
+    ranges = level_dense(model, ranges)
+    float_model, recipe = write_model(model), _recipe(model)
+    del model
+    values = {
+        name: {"min": np.array(low, np.float32), "max": np.array(high, np.float32)}
+        for name, (low, high) in ranges.ranges.items()
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # its interpreter keeps all tensors, which the runtime remarks on
+        engine = quantizer.Quantizer(float_model, recipe)
+        result = engine.quantize(values, enable_progress_bar=False, enable_progress_report=False)
+    if result.quantized_model is None:
+        raise RuntimeError("ai-edge-quantizer returned no model.")
+    model = read_model(bytes(result.quantized_model))
+    elide_input_cast(model)
+    elide_requantize(model)
+    set_versions(model)
+    compact(model)
+    return write_model(model)
+
+
+def _recipe(model: Model) -> list[dict[str, Any]]:
+    """All operators in int8 but those of the float region, which are named by what they make."""
+    from ai_edge_quantizer import algorithm_manager, qtyping, recipe, recipe_manager
+
+    manager = recipe_manager.RecipeManager()
+    manager.load_quantization_recipe(recipe.static_wi8_ai8())
+    graph = model.subgraphs[0]
+    kept = [graph.operators[position] for position in sorted(float_region(model, graph))]
+    if kept:
+        # One expression for all: the quantizer tries every rule on every operator. A scope ends with a semicolon.
+        names = "|".join(re.escape(tensor_name(graph.tensors[int(operator.outputs[0])])) for operator in kept)
+        manager.add_quantization_config(
+            f"^(?:{names});?$",
+            qtyping.TFLOperationName.ALL_SUPPORTED,
+            algorithm_key=algorithm_manager.AlgorithmName.NO_QUANTIZE,
+        )
+    return manager.get_quantization_recipe()

@@ -1,0 +1,85 @@
+"""Networks with their files, made once, for tests of the profile."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from exporters.formats import artifacts
+from exporters.formats.graph import Graph
+from exporters.formats.onnx import profile as profile_onnx
+from exporters.formats.tflite import profile as profile_tflite
+from exporters.profile.parts import OpGraph
+from models_tf.encoder.graph import NetworkGraph
+from models_tf.encoder.network import Network
+from models_tf.encoder.rewrites.apply import apply
+from quantize.recipe import RECIPES
+from quantize.tflite.flatbuffer import read_model
+from support.ghost_oracle import ghost_config, ghost_network
+from support.random_encoders import HEADS, TIME, config, network, rows
+
+MASK = -40.0
+# Name -> variant of `random_encoders`, head.
+PLAIN = {
+    "bert": ("bert", "classification"),
+    "opt": ("opt", "classification"),
+    "opt-questions": ("opt", "questions"),
+    "tiny": ("tiny", "base"),
+}
+GHOSTS = {"ghosts on heads": "heads", "ghosts on outputs": "outputs"}
+NETWORKS = (*PLAIN, *GHOSTS)
+# Layers that share weights; those are counted once and multiplied by often.
+SHARED = {"albert": ("albert", "classification")}
+
+
+@functools.cache
+def original(name: str) -> Network:
+    if name in GHOSTS:
+        # Two folds at least: of a single one tf2onnx computes the output twice, once with the bias and once without.
+        return ghost_network(ghost_config(ghost_on=GHOSTS[name], kept_ffn=(16, 32, 24)))
+    variant, head = (PLAIN | SHARED)[name]
+    return network(config(variant), HEADS[head])
+
+
+@functools.cache
+def rewritten(name: str, fold: str = "full") -> Network:
+    return apply(original(name), fold=fold, max_seq_len=TIME, one_segment=False)[0]
+
+
+def feed(name: str, fold: str = "full") -> dict[str, np.ndarray]:
+    """One row with padding."""
+    given = rows(2, seed=3)
+    names = [spec.name for spec in NetworkGraph(rewritten(name, fold), TIME, MASK).inputs]
+    return {key: given[key][1:2] for key in names}
+
+
+@functools.cache
+def files(name: str, fold: str = "full", recipe: str = "float32") -> dict[str, bytes]:
+    made = NetworkGraph(rewritten(name, fold), TIME, MASK)
+    given = {spec.name: rows()[spec.name] for spec in made.inputs}
+    graph = Graph(name="model", function=made, inputs=made.inputs, rows=given)
+
+    def calibration() -> Any:
+        return ({key: values[i : i + 1] for key, values in given.items()} for i in range(4))
+
+    return {
+        file.target: file.content
+        for file in artifacts.build(_converted(name, fold, graph), RECIPES[recipe], graph, calibration)
+    }
+
+
+_kept: dict[tuple[str, str], artifacts.FloatModels] = {}
+
+
+def _converted(name: str, fold: str, graph: Graph) -> artifacts.FloatModels:
+    if (name, fold) not in _kept:
+        _kept[name, fold] = artifacts.convert(graph, ("tflite", "onnx"))
+    return _kept[name, fold]
+
+
+def op_graph(content: bytes, target: str) -> OpGraph:
+    if target == "tflite":
+        return profile_tflite.read(read_model(content))
+    import onnx
+
+    return profile_onnx.read(onnx.load_from_string(content).graph)

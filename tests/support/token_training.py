@@ -1,0 +1,76 @@
+"""A toy task and the smallest BERTs, trained in this process through the flags of `export-mobile train`."""
+
+import argparse
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.training import cli
+from models_tf.training.output import TrainingOutput
+
+GOOD, BAD = ["good", "great", "fine"], ["bad", "poor", "awful"]
+FILLERS = [f"w{number}" for number in range(49)]
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+BERT_SIZES = {
+    "num_hidden_layers": 2, "hidden_size": 12, "intermediate_size": 16, "num_attention_heads": 3,
+    "max_position_embeddings": 24, "attention_probs_dropout_prob": 0.0, "hidden_dropout_prob": 0.0,
+}  # fmt: skip
+FAST = ("--learning-rate", "1e-2", "--average", "0.8")
+
+
+class KilledError(Exception):
+    pass
+
+
+def write_task(folder: Path, generator: random.Random, *, train_rows: int = 192) -> Path:
+    """`train.tsv`, `dev.tsv` and `vocab.txt`: whether a text holds a good or a bad word."""
+    (folder / "vocab.txt").write_text("\n".join([*SPECIAL, *GOOD, *BAD, *FILLERS]) + "\n")
+    for name, count in (("train", train_rows), ("dev", 64)):
+        lines = ["sentence\tlabel"]
+        for _ in range(count):
+            label = generator.randrange(2)
+            words = [generator.choice(FILLERS) for _ in range(generator.randrange(1, 6))]
+            words.insert(generator.randrange(len(words) + 1), generator.choice(GOOD if label else BAD))
+            lines.append(f"{' '.join(words)}\t{label}")
+        (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def train(
+    files: Path, output: Path, *options: str, model: str = "bert", show: bool = False, **sizes: int
+) -> dict[str, Any]:
+    """What the command prints as JSON, or with `show` what it says on the way, as "stderr"; with no --checkpoint a new BERT of `BERT_SIZES`, changed by `sizes`."""
+    parser = argparse.ArgumentParser()
+    cli.add_arguments(parser)
+    stdout, stderr = io.StringIO(), io.StringIO()
+    given = ["--model", model, "--batch-size", "16", *([] if show else ["--json"]), "--output", str(output)]
+    given += ["--train", str(files / "train.tsv"), "--dev", str(files / "dev.tsv"), "--max-seq-len", "12"]
+    if "--checkpoint" not in options and model != "prado":
+        if "--vocab" not in options:
+            given += ["--vocab", str(files)]
+        given += [part for key, value in {**BERT_SIZES, **sizes}.items() for part in ("--set", f"{key}={value}")]
+    cli.run(parser.parse_args([*given, *options]), stdout, stderr)
+    return {"stderr": stderr.getvalue()} if show else json.loads(stdout.getvalue())
+
+
+def weights_of(folder: Path) -> dict[str, np.ndarray]:
+    return checkpoint.load(folder).tensors
+
+
+def kill_after(monkeypatch: pytest.MonkeyPatch, saves: int) -> None:
+    """The training dies after it has saved its state so many times."""
+    original, count = TrainingOutput.save_state, [0]
+
+    def save_state(self: TrainingOutput, *args: Any) -> None:
+        original(self, *args)
+        count[0] += 1
+        if count[0] == saves:
+            raise KilledError
+
+    monkeypatch.setattr(TrainingOutput, "save_state", save_state)
