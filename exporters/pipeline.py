@@ -11,9 +11,8 @@ from exporters.report.report import Report
 from exporters.report.versions import cpu_name, versions
 from exporters.request import ExportRequest
 from exporters.sources import base as subject
-from exporters.verify import gate, inspection
-from exporters.verify import latency as bench
-from exporters.verify import verification as verify
+from exporters.verification import gate, inspection, verify
+from exporters.verification import latency as bench
 from quantize.recipe import RECIPES
 
 

@@ -35,8 +35,8 @@ def run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:  # 
     """The exit code; raises on bad input. TensorFlow is loaded once nothing can be wrong with flags and files."""
     _check(options)
     texts = _texts(options)
-    from exporters.explain import run as explain
-    from exporters.explain import text as explain_text
+    from exporters.explanation import run as explain
+    from exporters.explanation import text as explain_text
     from exporters.sources.trained_length import trained_length
     from models_tf.checkpoints import encoder as checkpoint
     from models_tf.tokenizers.tokenizer import Tokenizer

@@ -11,7 +11,7 @@ from exporters.console import interrupt
 from exporters.console import output_folder as output
 from exporters.console.progress import Progress
 from exporters.errors import EXIT_PASS
-from exporters.profile.request import DEFAULT_RECIPE, DEFAULT_ROUNDS, check
+from exporters.profiling.request import DEFAULT_RECIPE, DEFAULT_ROUNDS, check
 from models_tf import registry
 
 DESCRIPTION = "What each part of a token model costs: parameters, bytes, multiply-adds, share of the time."
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     interrupt.install(options.command.split()[0])
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # what is measured runs on one thread of the processor
     progress = Progress(stream=stderr, quiet=options.json, held=not options.debug)
-    from exporters.profile.run import profile
+    from exporters.profiling.run import profile
 
     found = profile(wanted, rounds=options.rounds, progress=progress, command=options.command)
     with contextlib.suppress(BrokenPipeError):  # nobody reads: the exit code still tells

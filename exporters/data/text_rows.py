@@ -12,7 +12,7 @@ import numpy as np
 from exporters.formats.runners import Feed, Outputs
 from exporters.formats.tensor_names import FEATURES, LOGITS, TEXT
 from exporters.request import ExportRequest
-from exporters.verify.evaluate import score
+from exporters.verification.evaluate import score
 from models_tf.data import Row, labels_of, read_table
 from models_tf.errors import InputError
 from models_tf.tasks.score import Score

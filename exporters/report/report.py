@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exporters.errors import EXIT_PASS, GATES
-from exporters.explain.run import ExplainedText
-from exporters.verify.evaluate import Score
-from exporters.verify.parity import Parity
+from exporters.explanation.run import ExplainedText
+from exporters.verification.evaluate import Score
+from exporters.verification.parity import Parity
 
 REPORT_VERSION = 1
 
@@ -126,7 +126,7 @@ class Report:
         """The files that hold the report."""
         found = {"report.json": self.to_json() + "\n", "report.md": self.to_markdown()}
         if self.explained:
-            from exporters.explain.chart import CHART, svg
+            from exporters.explanation.chart import CHART, svg
 
             found[CHART] = svg(self.explained)
         return found

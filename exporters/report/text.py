@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from exporters.explain import text as explain_text
-from exporters.explain.chart import CHART
+from exporters.explanation import text as explain_text
+from exporters.explanation.chart import CHART
 from exporters.formats import zeros
 from exporters.report.report import FileRecord, Report
 from models_tf.tasks.score import Score, metric_title, metric_unit

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from exporters.data.rows import Rows
-from exporters.explain.run import ExplainedText
+from exporters.explanation.run import ExplainedText
 from exporters.formats.artifacts import Artifact
 from exporters.formats.graph import Graph
 from exporters.formats.runners import Feed
 from exporters.request import ExportRequest
-from exporters.verify.verification import Check
+from exporters.verification.verify import Check
 from models_tf import registry
 
 Placed = tuple[Artifact, Path]

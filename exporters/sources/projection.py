@@ -10,7 +10,7 @@ import numpy as np
 from exporters.data import rows
 from exporters.data.rows import Rows
 from exporters.data.text_rows import TextReader
-from exporters.explain.run import ExplainedText
+from exporters.explanation.run import ExplainedText
 from exporters.formats.artifacts import Artifact
 from exporters.formats.graph import Graph
 from exporters.formats.interfaces import interface
@@ -19,9 +19,9 @@ from exporters.formats.tensor_names import FEATURES, LOGITS, SIGNATURE, TEXT
 from exporters.request import ExportRequest
 from exporters.sources.base import Placed
 from exporters.sources.projection_file import projection_file
-from exporters.verify import checks
-from exporters.verify.latency import LENGTHS
-from exporters.verify.verification import Check
+from exporters.verification import checks
+from exporters.verification.latency import LENGTHS
+from exporters.verification.verify import Check
 from models_tf.checkpoints import projection as checkpoint
 from models_tf.checkpoints.projection import Checkpoint
 from models_tf.errors import InputError

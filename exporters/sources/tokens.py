@@ -16,7 +16,7 @@ import numpy as np
 from exporters.data import rows
 from exporters.data.rows import GENERATED, Rows
 from exporters.data.token_rows import TokenReader, TokenRows
-from exporters.explain.run import ExplainedText, drops_tokens, explain
+from exporters.explanation.run import ExplainedText, drops_tokens, explain
 from exporters.formats.artifacts import Artifact
 from exporters.formats.graph import Graph
 from exporters.formats.interfaces import interface
@@ -27,8 +27,8 @@ from exporters.sources.base import Placed
 from exporters.sources.mask import choose_mask
 from exporters.sources.token_file import token_file
 from exporters.sources.trained_length import trained_length
-from exporters.verify import checks
-from exporters.verify.verification import Check
+from exporters.verification import checks
+from exporters.verification.verify import Check
 from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.document import MULTI_LABEL

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exporters.profile.chart import percent
+from exporters.profiling.chart import percent
 
 ROOT = Path(__file__).parents[2]
 MEASURED = json.loads((ROOT / "docs" / "results" / "profile_minilm.json").read_text(encoding="utf-8"))

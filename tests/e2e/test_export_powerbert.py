@@ -13,7 +13,7 @@ import pytest
 from test_export_tokens import assert_complete
 
 from exporters.commands import main as cli
-from exporters.explain.run import explain
+from exporters.explanation.run import explain
 from models_tf.checkpoints import encoder as checkpoint
 from quantize.tflite.flatbuffer import op_name, read_model
 from support.export_command import everything_under, run

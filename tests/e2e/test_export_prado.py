@@ -12,7 +12,7 @@ from exporters import ExportRequest, export
 from exporters.commands import main as cli
 from exporters.errors import AccuracyError, SizeError
 from exporters.formats.audit import Audit
-from exporters.verify import checks
+from exporters.verification import checks
 from models_tf import registry
 from models_tf.ops.projection import reference
 from models_tf.ops.projection.config import ProjectionConfig

@@ -9,7 +9,7 @@ import pytest
 
 from exporters.formats.audit import audit
 from exporters.formats.runners import TfliteRuntimeRunner
-from exporters.verify.parity import FLOAT_RTOL, UNDECIDED_MARGIN
+from exporters.verification.parity import FLOAT_RTOL, UNDECIDED_MARGIN
 from quantize.recipe import RECIPES as RECIPE_TABLE
 from quantize.tflite.flatbuffer import TYPE_NAMES, buffer_bytes, is_constant, op_name, read_model
 from support import power_files, tiny_encoders

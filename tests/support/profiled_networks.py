@@ -9,7 +9,7 @@ from exporters.formats import artifacts
 from exporters.formats.graph import Graph
 from exporters.formats.onnx import profile as profile_onnx
 from exporters.formats.tflite import profile as profile_tflite
-from exporters.profile.parts import OpGraph
+from exporters.profiling.parts import OpGraph
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply

@@ -11,7 +11,7 @@ from exporters.formats import artifacts, other_length, runners
 from exporters.formats.artifacts import Artifact
 from exporters.formats.graph import Graph
 from exporters.sources.projection import random_features
-from exporters.verify import latency as bench
+from exporters.verification import latency as bench
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.prado.config import BRANCHES, PradoConfig
 from models_tf.prado.model import Prado

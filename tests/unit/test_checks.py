@@ -9,8 +9,8 @@ from exporters.data.text_rows import TextRows
 from exporters.formats.artifacts import FloatModels, build
 from exporters.formats.graph import Graph
 from exporters.formats.runners import KerasRunner, TfliteRuntimeRunner
-from exporters.verify import checks
-from exporters.verify.verification import verify
+from exporters.verification import checks
+from exporters.verification.verify import verify
 from models_tf.ops.projection.library import HostProjection
 from quantize.recipe import RECIPES
 from quantize.tflite.flatbuffer import read_model, write_model

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from exporters.verify.evaluate import score
+from exporters.verification.evaluate import score
 
 
 def test_accuracy_counts_right_rows_and_gives_the_binomial_standard_error():

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporters.explain.chart import svg
-from exporters.explain.run import Answer, ExplainedText, Explanation, Word, explain, survivors
-from exporters.explain.text import answer_text, columns, drawing, notes, summary
+from exporters.explanation.chart import svg
+from exporters.explanation.run import Answer, ExplainedText, Explanation, Word, explain, survivors
+from exporters.explanation.text import answer_text, columns, drawing, notes, summary
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.model import Encoder

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from exporters.verify import parity
+from exporters.verification import parity
 
 ROWS = np.array([[1.0, 2.0, 3.0], [0.5, -1.0, 0.25]], np.float32)
 

@@ -7,7 +7,7 @@ import pytest
 
 from exporters.formats.onnx import profile as profile_onnx
 from exporters.formats.tflite import profile as profile_tflite
-from exporters.profile.parts import PARTS, Plan, assign
+from exporters.profiling.parts import PARTS, Plan, assign
 from quantize.tflite.flatbuffer import read_model, write_model
 from support.profiled_networks import feed, files, rewritten
 

@@ -7,8 +7,8 @@ import pytest
 
 from exporters.formats.onnx import profile as profile_onnx
 from exporters.formats.tflite import profile as profile_tflite
-from exporters.profile import parts as profile_parts
-from exporters.profile.parts import (
+from exporters.profiling import parts as profile_parts
+from exporters.profiling.parts import (
     AFTER,
     ATTENTION,
     BEFORE,

@@ -6,11 +6,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from exporters.profile import run as profile
-from exporters.profile.chart import percent, series, svg, text
-from exporters.profile.report import FileProfile, PartProfile, Profile
-from exporters.profile.text import markdown, summary
-from exporters.profile.timing import PartTime, Timing
+from exporters.profiling import run as profile
+from exporters.profiling.chart import percent, series, svg, text
+from exporters.profiling.report import FileProfile, PartProfile, Profile
+from exporters.profiling.text import markdown, summary
+from exporters.profiling.timing import PartTime, Timing
 from exporters.request import ExportRequest
 from models_tf.errors import InputError
 
@@ -158,7 +158,7 @@ def test_what_cannot_be_profiled_is_refused_before_any_work(request_: dict, roun
 
 def test_a_runtime_that_fails_leaves_a_note_and_the_rest_of_the_profile(monkeypatch) -> None:
     from exporters.formats.artifacts import Artifact
-    from exporters.profile.parts import Plan
+    from exporters.profiling.parts import Plan
     from support.profiled_networks import feed, files, rewritten
 
     def fail(*arguments, **options):

@@ -4,8 +4,8 @@ import pytest
 
 from exporters.formats.onnx import profile as profile_onnx
 from exporters.formats.tflite import profile as profile_tflite
-from exporters.profile import parts as profile_parts
-from exporters.profile.parts import AFTER, ATTENTION, BEFORE, EMBEDDING, FFN, GRAPH, HEAD, PARTS, Plan, part_of_weight
+from exporters.profiling import parts as profile_parts
+from exporters.profiling.parts import AFTER, ATTENTION, BEFORE, EMBEDDING, FFN, GRAPH, HEAD, PARTS, Plan, part_of_weight
 from support.profiled_networks import feed, files, op_graph, original, rewritten
 from support.random_encoders import TIME
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from exporters.profile.timing import WARM_UP, interleaved, summarize
+from exporters.profiling.timing import WARM_UP, interleaved, summarize
 
 
 def test_rounds_run_everything_once_and_the_first_ones_do_not_count() -> None:

@@ -8,10 +8,10 @@ import pytest
 from exporters.errors import AccuracyError, ParityError, SizeError
 from exporters.report.report import Failure, FileRecord, Latency, Report, StageScore
 from exporters.request import ExportRequest
-from exporters.verify.evaluate import Score
-from exporters.verify.gate import judge, remarks
-from exporters.verify.parity import Parity
-from exporters.verify.verification import Verification
+from exporters.verification.evaluate import Score
+from exporters.verification.gate import judge, remarks
+from exporters.verification.parity import Parity
+from exporters.verification.verify import Verification
 
 GOOD = Parity(
     candidate="f.tflite", reference="Keras", rows=4, max_abs=1e-6, mean_abs=1e-7, argmax_agreement=1.0, limit=1e-4

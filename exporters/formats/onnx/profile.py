@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 
 from exporters.formats.runners import Feed
-from exporters.profile.parts import (
+from exporters.profiling.parts import (
     CONVOLUTION,
     FUSED,
     GHOST,
@@ -28,7 +28,7 @@ from exporters.profile.parts import (
     assign,
     multiply_adds_of_parts,
 )
-from exporters.profile.timing import WARM_UP, Timing, interleaved, summarize
+from exporters.profiling.timing import WARM_UP, Timing, interleaved, summarize
 
 # Products of matrices: positions of the two factors among the inputs. The others are scales, zero points and biases.
 _MATMULS = {

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from exporters.formats.runners import Feed
-from exporters.profile.parts import (
+from exporters.profiling.parts import (
     CONVOLUTION,
     GHOST,
     MATMUL,
@@ -25,7 +25,7 @@ from exporters.profile.parts import (
     assign,
     multiply_adds_of_parts,
 )
-from exporters.profile.timing import Timing, interleaved, summarize
+from exporters.profiling.timing import Timing, interleaved, summarize
 from quantize.tflite.flatbuffer import is_constant, op_name, read_model, write_model
 
 _KINDS = {

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from exporters.explain.run import ExplainedText, Word, survivors
-from exporters.explain.text import blocks, columns, layer_names, notes, shown
+from exporters.explanation.run import ExplainedText, Word, survivors
+from exporters.explanation.text import blocks, columns, layer_names, notes, shown
 from exporters.report.svg import words
 
 CHART = "words.svg"

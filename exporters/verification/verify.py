@@ -15,7 +15,7 @@ from exporters.data.rows import Examples
 from exporters.formats.runners import Feed, Outputs, Runner, RunnerError, joined
 from exporters.formats.tensor_names import MARGIN
 from exporters.report.report import StageScore
-from exporters.verify.parity import UNDECIDED_MARGIN, Parity, compare
+from exporters.verification.parity import UNDECIDED_MARGIN, Parity, compare
 
 _CHUNK_ROWS = 256
 _WORKERS = 2

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-from exporters.profile.report import Profile
+from exporters.profiling.report import Profile
 from exporters.report.svg import words
 
 CHART = "profile.svg"

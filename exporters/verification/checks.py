@@ -12,8 +12,8 @@ from pathlib import Path
 from exporters.formats.artifacts import FLOAT, Artifact
 from exporters.formats.runners import OnnxRunner, Runner, TfliteRunner, TfliteRuntimeRunner
 from exporters.formats.tensor_names import FEATURES
-from exporters.verify.parity import EXACT, FLOAT_ATOL, FLOAT_RTOL
-from exporters.verify.verification import Check
+from exporters.verification.parity import EXACT, FLOAT_ATOL, FLOAT_RTOL
+from exporters.verification.verify import Check
 
 Placed = tuple[Artifact, Path]
 

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
-from exporters.explain.run import Answer, ExplainedText, Explanation, Word, survivors
+from exporters.explanation.run import Answer, ExplainedText, Explanation, Word, survivors
 from models_tf.encoder.config import BY_CHANCE, BY_PLACE, BY_SIGNIFICANCE
 
 WIDTH, NARROWEST = 100, 40

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from exporters.errors import AccuracyError, ExportError, ParityError, SchemeError, SizeError
 from exporters.report.report import Failure, FileRecord
 from exporters.request import ExportRequest
-from exporters.verify.verification import Verification
+from exporters.verification.verify import Verification
 
 # 100 * (1 - 278/280) and 100 * 2/280 differ in the last bits.
 _ROUNDING = 1e-9

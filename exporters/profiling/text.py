@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from exporters.profile.chart import CHART, RUNTIMES, percent, text
-from exporters.profile.report import FileProfile, Profile
+from exporters.profiling.chart import CHART, RUNTIMES, percent, text
+from exporters.profiling.report import FileProfile, Profile
 from exporters.report.text import UNTRAINED
 
 WHAT_COUNTS = """\

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from exporters.profile.timing import PartTime, Timing
+from exporters.profiling.timing import PartTime, Timing
 
 PROFILE_VERSION = 1
 
@@ -70,13 +70,13 @@ class Profile:
 
     def summary(self) -> str:
         """What the command prints."""
-        from exporters.profile.text import summary
+        from exporters.profiling.text import summary
 
         return summary(self)
 
     def documents(self) -> dict[str, str]:
         """The files of the output folder."""
-        from exporters.profile.chart import CHART, svg
-        from exporters.profile.text import markdown
+        from exporters.profiling.chart import CHART, svg
+        from exporters.profiling.text import markdown
 
         return {"report.json": self.to_json() + "\n", "report.md": markdown(self), CHART: svg(self)}

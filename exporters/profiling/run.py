@@ -16,10 +16,10 @@ from exporters.formats.artifacts import Artifact
 from exporters.formats.onnx import profile as profile_onnx
 from exporters.formats.runners import Feed
 from exporters.formats.tflite import profile as profile_tflite
-from exporters.profile import parts as profile_parts
-from exporters.profile.parts import GRAPH, PARTS, Plan
-from exporters.profile.report import FileProfile, PartProfile, Profile
-from exporters.profile.request import DEFAULT_ROUNDS, check
+from exporters.profiling import parts as profile_parts
+from exporters.profiling.parts import GRAPH, PARTS, Plan
+from exporters.profiling.report import FileProfile, PartProfile, Profile
+from exporters.profiling.request import DEFAULT_ROUNDS, check
 from exporters.report.versions import cpu_name, versions
 from exporters.request import ExportRequest
 from exporters.sources import base as subject
