@@ -37,14 +37,13 @@ def run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:  # 
     texts = _texts(options)
     from exporters.explanation import run as explain
     from exporters.explanation import text as explain_text
-    from exporters.sources.trained_length import trained_length
     from models_tf.checkpoints import encoder as checkpoint
+    from models_tf.checkpoints.sequence_length import sequence_length
     from models_tf.tokenizers.tokenizer import Tokenizer
 
     origin = checkpoint.load(options.checkpoint, model=options.model)
     explain.check(origin)
-    given = trained_length(options.checkpoint) if options.max_seq_len is None else options.max_seq_len
-    length = explain.length_of(origin.config, given)
+    length = sequence_length(origin, options.max_seq_len)
     tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {options.checkpoint}")
     tokenizer.check_embedding(origin.config.vocab_size)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # some rows: a GPU only costs time to start

@@ -14,15 +14,13 @@ import numpy as np
 
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.checkpoints.sequence_length import sequence_length
 from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
 from models_tf.spec import IDS, LOGITS, MASK, SEGMENTS
 from models_tf.tasks.rows import clean
 from models_tf.tokenizers.tokenizer import Tokenizer
 
-DEFAULT_SEQ_LEN = 128
-# [CLS] a [SEP] b [SEP]
-_SHORTEST = 5
 _BATCH = 16
 # A logit above 0 means yes, where several labels may hold.
 _YES = 0.5
@@ -102,17 +100,6 @@ def check(checkpoint: EncoderCheckpoint) -> None:
         )
 
 
-def length_of(config: EncoderConfig, given: int | None) -> int:
-    """How many tokens of a text go in: as an export has it."""
-    if given is None:
-        return min(DEFAULT_SEQ_LEN, config.max_positions)
-    if not _SHORTEST <= given <= config.max_positions:
-        raise InputError(
-            f"--max-seq-len must be {_SHORTEST} to {config.max_positions}, the model's positions. Received: {given}."
-        )
-    return given
-
-
 def explain(
     checkpoint: EncoderCheckpoint,
     texts: Sequence[str],
@@ -128,7 +115,7 @@ def explain(
     check(checkpoint)
     if not texts:
         raise InputError("explain needs a text. Received: none.")
-    length = length_of(checkpoint.config, max_seq_len)
+    length = sequence_length(checkpoint, max_seq_len)
     if tokenizer is None:
         tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint of {checkpoint.model_name}")
     tokenizer.check_embedding(checkpoint.config.vocab_size)

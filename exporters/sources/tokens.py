@@ -26,13 +26,13 @@ from exporters.request import ExportRequest
 from exporters.sources.base import Placed
 from exporters.sources.mask import choose_mask
 from exporters.sources.token_file import token_file
-from exporters.sources.trained_length import trained_length
 from exporters.verification import checks
 from exporters.verification.verify import Check
 from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.checkpoints.sequence_length import sequence_length
 from models_tf.encoder.heads import BASE, CLASSIFICATION, ORDER_LABELS, SENTENCE_ORDER, TOKENS
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
@@ -40,7 +40,6 @@ from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 GRAPH = "model"
-DEFAULT_SEQ_LEN = 128
 REGRESSION = "regression"
 # Labels of random weights.
 _LABELS = {
@@ -51,8 +50,6 @@ _LABELS = {
 }
 # Tasks on one text or on two.
 _ONE_OR_TWO = (CLASSIFICATION, REGRESSION)
-# [CLS] a [SEP] b [SEP]
-_SHORTEST = 5
 # Rows that ranges for rewrites and the mask are taken from: their largest values settle early, and each costs time.
 _SHOWN_ROWS = 64
 _BATCH = 16
@@ -83,7 +80,7 @@ class TokenSubject:
         if not request.random_init:
             tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {request.checkpoint}")
             tokenizer.check_embedding(origin.config.vocab_size)
-        length, record = _length(request, origin), None
+        length, record = sequence_length(origin, request.max_seq_len), None
         if request.compression is not None:
             origin, record = _compressed(request, origin)
             if request.compression.prune_vocab:
@@ -314,17 +311,6 @@ def _task(request: ExportRequest, origin: EncoderCheckpoint) -> str:
             f"--calibration-data FILE instead. Received: --eval-data {request.eval_data}."
         )
     return own
-
-
-def _length(request: ExportRequest, origin: EncoderCheckpoint) -> int:
-    positions = origin.config.max_positions
-    if request.max_seq_len is None:
-        return min(max(_SHORTEST, trained_length(request.checkpoint) or DEFAULT_SEQ_LEN), positions)
-    if not _SHORTEST <= request.max_seq_len <= positions:
-        raise InputError(
-            f"--max-seq-len must be {_SHORTEST} to {positions}, the model's positions. Received: {request.max_seq_len}."
-        )
-    return request.max_seq_len
 
 
 def _shown(rows: Rows) -> dict[str, np.ndarray]:

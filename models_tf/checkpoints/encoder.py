@@ -22,6 +22,7 @@ from models_tf.checkpoints.family import Family
 from models_tf.checkpoints.folder import CONFIG_FILE, TOKENIZER_FILES, find_folder, read_document, read_tokenizer_files
 from models_tf.checkpoints.initial import initial_tensors
 from models_tf.checkpoints.port import port, to_stored
+from models_tf.checkpoints.sequence_length import trained_length
 from models_tf.checkpoints.weights import WEIGHTS_FILE, WeightFiles, open_weights
 from models_tf.data.labels import is_storable
 from models_tf.encoder.config import EncoderConfig
@@ -49,6 +50,7 @@ class EncoderCheckpoint:
     """`tensors` have our names and layout, `document` is config.json as read, `labels` is empty for base and questions.
 
     `trained` is false for random weights; `new_tensors` are those that `load` could not read and drew at random.
+    `trained_length`: how many tokens it was trained on, where `export-mobile train` wrote it.
     """
 
     model_name: str
@@ -60,6 +62,7 @@ class EncoderCheckpoint:
     document: dict[str, Any] = field(default_factory=dict)
     trained: bool = True
     new_tensors: tuple[str, ...] = ()
+    trained_length: int | None = None
 
     def __post_init__(self) -> None:
         if make_head(self.head.kind, self.labels) != self.head:
@@ -152,6 +155,7 @@ def load(
         document=document,
         trained=document.get(UNTRAINED_KEY) is not True,
         new_tensors=tuple(missing),
+        trained_length=trained_length(folder),
     )
 
 

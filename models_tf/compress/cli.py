@@ -217,10 +217,10 @@ def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
 
 def _compress(args: argparse.Namespace, settings: Compression, output: Any, stderr: TextIO) -> dict[str, Any]:
     from models_tf.checkpoints import encoder as checkpoint
+    from models_tf.checkpoints.sequence_length import TRAINING_FILE
     from models_tf.compress import apply
     from models_tf.compress.source import load_bert
     from models_tf.tasks.rows import Columns
-    from models_tf.training.token_learner import TRAINING_FILE
 
     start = load_bert(args.checkpoint, args.model)
     apply.check(start, settings)

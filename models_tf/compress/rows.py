@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.checkpoints.sequence_length import DEFAULT_LENGTH, QUESTION_LENGTH, sequence_length
 from models_tf.compress.importance import Loss
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
 from models_tf.errors import InputError
@@ -22,7 +23,6 @@ from models_tf.training.token_losses import task_loss
 
 # Gradients of a batch are added up before the absolute value is taken: DynaBERT's batches have 32 rows.
 BATCH_SIZE = 32
-DEFAULT_SEQ_LEN, QUESTION_SEQ_LEN = 128, 384
 _TARGET = "target:"
 _TASK_OF_HEAD = {CLASSIFICATION: CLASSES, TOKENS: TOKEN_CLASSIFICATION, QUESTIONS: QUESTION_ANSWERING}
 
@@ -64,12 +64,13 @@ def read(
         task = CLASSES
     tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint of {checkpoint.model_name}")
     tokenizer.check_embedding(checkpoint.config.vocab_size)
+    default = QUESTION_LENGTH if task == QUESTION_ANSWERING else DEFAULT_LENGTH
     found = read_rows(
         task,
         path,
         tokenizer=tokenizer,
         labels=checkpoint.labels,
-        max_len=_length(checkpoint, task, max_seq_len),
+        max_len=sequence_length(checkpoint, max_seq_len, default=default),
         columns=columns,
         labelled=labelled,
     )
@@ -107,12 +108,3 @@ def loss_of(task: str) -> Loss:
         return task_loss(task, outputs, targets, 0.0)[0]
 
     return loss
-
-
-def _length(checkpoint: EncoderCheckpoint, task: str, given: int | None) -> int:
-    positions = checkpoint.config.max_positions
-    if given is None:
-        return min(QUESTION_SEQ_LEN if task == QUESTION_ANSWERING else DEFAULT_SEQ_LEN, positions)
-    if not 4 <= given <= positions:
-        raise InputError(f"--max-seq-len must be 4 to {positions}, the model's positions. Received: {given}.")
-    return given

@@ -16,6 +16,7 @@ from models_tf.checkpoints.atomic_files import write_files
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.folder import CONFIG_FILE, TOKENIZER_FILES
 from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.sequence_length import TRAINING_FILE
 from models_tf.checkpoints.weights import WEIGHTS_FILE
 from models_tf.compress.cli import RECORD_FILE
 from models_tf.encoder.config import EncoderConfig
@@ -37,7 +38,6 @@ from models_tf.training.transfer import Transfer
 from models_tf.training.transfer_settings import NONE
 from models_tf.training.unlabelled import Distillation, Taught
 
-TRAINING_FILE = "training.json"
 OUTPUT_FILES = (CONFIG_FILE, WEIGHTS_FILE, *TOKENIZER_FILES, TRAINING_FILE, RECORD_FILE)
 TRANSFER_STAGE = "transfer"
 DISTILL_STAGE = "distill"  # on rows without labels

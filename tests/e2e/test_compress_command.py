@@ -195,7 +195,7 @@ CASES: list[tuple[list[str], str]] = [
     (["--prune-heads", "0.5", "--data", "absent.tsv"], "--data must be a file. Received:"),
     (["--prune-heads", "0.5", "--data", "rows.tsv", "--rows", "0"], "--rows must be at least 1"),
     (["--prune-heads", "0.5", "--data", "rows.tsv", "--task", "regression"], "--task must be classification"),
-    (["--prune-heads", "0.5", "--data", "rows.tsv", "--max-seq-len", "50"], "--max-seq-len must be 4 to 20"),
+    (["--prune-heads", "0.5", "--data", "rows.tsv", "--max-seq-len", "50"], "--max-seq-len must be 5 to 20"),
     (["--prune-heads", "0.5", "--min-heads", "9", "--data", "rows.tsv"], "--min-heads must be 1 to 4"),
     (["--ghosts", "0"], "argument --ghosts: must be from 1 to the number of heads, or nothing. Received: '0'"),
     (["--ghosts", "5"], "--ghosts must be at most the 4 heads. Received: 5."),
