@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import NoReturn
 
 from exporters import request
+from exporters.commands import compression_flags as compression
 from exporters.console import interrupt
 from exporters.console import output_folder as output
 from exporters.console.native_log import open_closed_streams, quiet_native_output
 from exporters.console.progress import Progress
 from exporters.errors import EXIT_INPUT, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_PASS, ExportError
 from models_tf import registry
-from models_tf.compress import cli as compression
 from models_tf.errors import InputError
 from quantize import recipe as recipes
 
@@ -160,9 +160,9 @@ def _models(arguments: list[str]) -> int:
 _NOT_OF_REQUEST = ("json", "debug", "version", "max_size")
 
 _COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "train": _subcommand("train", "models_tf.training.cli"),
-    "compress": _subcommand("compress", "models_tf.compress.cli"),
-    "ablate": _subcommand("ablate", "models_tf.compress.ablation_cli"),
+    "train": _subcommand("train", "exporters.commands.train"),
+    "compress": _subcommand("compress", "exporters.commands.compress"),
+    "ablate": _subcommand("ablate", "exporters.commands.ablate"),
     "profile": _subcommand("profile", "exporters.commands.profile"),
     "explain": _subcommand("explain", "exporters.commands.explain"),
     "models": _models,

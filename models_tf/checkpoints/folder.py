@@ -13,6 +13,8 @@ from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
 
 CONFIG_FILE = "config.json"
+# What a training writes beside a checkpoint, and what says how one was compressed.
+TRAINING_FILE, RECORD_FILE = "training.json", "compression.json"
 # All that describes a tokenizer (WordPiece or SentencePiece); a folder has some of them.
 TOKENIZER_FILES = (
     "vocab.txt",

@@ -7,14 +7,13 @@ trained with, and any other gets 128 tokens, or all positions where the model ha
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from models_tf.checkpoints.folder import TRAINING_FILE
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
 
 if TYPE_CHECKING:
     from models_tf.checkpoints.encoder import EncoderCheckpoint
 
-# The record that a training writes beside its checkpoint.
-TRAINING_FILE = "training.json"
 DEFAULT_LENGTH, QUESTION_LENGTH = 128, 384
 SHORTEST_LENGTH = 5  # [CLS] a [SEP] b [SEP]
 

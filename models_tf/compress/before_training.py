@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from models_tf.checkpoints.encoder import EncoderCheckpoint
-from models_tf.compress.cli import RECORD_FILE, from_args, is_given
+from models_tf.checkpoints.folder import RECORD_FILE
 from models_tf.compress.settings import DEFAULT_ROWS
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
@@ -46,9 +46,9 @@ class PrunedVocabulary:
 
 def check_flags(args: argparse.Namespace) -> None:
     """What can be refused before anything is read."""
-    if not is_given(args):
+    if args.compression is None:
         return
-    settings = from_args(args)
+    settings = args.compression
     if not args.checkpoint and (settings.drop_layers or settings.changes_width or settings.ghosts is not None):
         raise InputError(
             "--drop-layers, --prune-heads, --prune-ffn and --ghosts make a --checkpoint smaller. Received: none to begin "
@@ -62,7 +62,7 @@ def prune_vocabulary(
     """The vocabulary to train with, of `files`; None where --prune-vocab was not given. Texts are those of --vocab-data, by
     default of --train, --dev and --unlabelled.
     """
-    if not is_given(args) or not from_args(args).prune_vocab:
+    if args.compression is None or not args.compression.prune_vocab:
         return None
     from models_tf.compress import vocabulary
     from models_tf.compress.vocabulary_data import used_tokens
@@ -91,12 +91,12 @@ def compress_student(
     """The student to train, and the record of what was removed; as it was, and None, where no flag asks for it. `rows` and
     `student` have the `pruned` vocabulary already.
     """
-    if not is_given(args):
+    if args.compression is None:
         return student, None
     from models_tf.compress import apply
     from models_tf.compress.rows import draw
 
-    given = from_args(args)
+    given = args.compression
     settings = dataclasses.replace(given, prune_vocab=False)
     start = Path(args.checkpoint).name if args.checkpoint else None
     record: dict[str, Any] = {"checkpoint": start, "data": args.train.name, **(pruned.record if pruned else {})}

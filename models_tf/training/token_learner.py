@@ -14,11 +14,9 @@ import tensorflow as tf
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.atomic_files import write_files
 from models_tf.checkpoints.encoder import EncoderCheckpoint
-from models_tf.checkpoints.folder import CONFIG_FILE, TOKENIZER_FILES
+from models_tf.checkpoints.folder import CONFIG_FILE, RECORD_FILE, TOKENIZER_FILES, TRAINING_FILE
 from models_tf.checkpoints.json_text import parse_json
-from models_tf.checkpoints.sequence_length import TRAINING_FILE
 from models_tf.checkpoints.weights import WEIGHTS_FILE
-from models_tf.compress.cli import RECORD_FILE
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.model import Encoder
 from models_tf.spec import MASK

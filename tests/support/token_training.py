@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporters.commands import train as cli
 from models_tf.checkpoints import encoder as checkpoint
-from models_tf.training import cli
 from models_tf.training.output import TrainingOutput
 
 GOOD, BAD = ["good", "great", "fine"], ["bad", "poor", "awful"]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from exporters.commands import train as cli
 from exporters.commands.main import main
 from exporters.request import ExportRequest
 from exporters.sources.tokens import TokenSubject
@@ -21,7 +22,6 @@ from models_tf.errors import InputError
 from models_tf.tasks import SENTENCE_ORDER, read_rows
 from models_tf.tasks.sentence_order import neighbours, read_order
 from models_tf.tokenizers.tokenizer import Tokenizer
-from models_tf.training import cli
 from models_tf.training.token_batches import Predictor
 from support.spiece_files import PIECES, spiece_model
 from support.tiny_vocab import tiny_tokenizer

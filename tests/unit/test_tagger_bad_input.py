@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from exporters.commands import train as cli
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.data.tag_scheme import check_tags
 from models_tf.data.tagged import read_tagged
 from models_tf.errors import InputError
-from models_tf.training import cli
 from support.tiny_vocab import VOCAB, data_folder
 
 GOOD = "Anna\tB-per\nSmith\tI-per\nlives\tO\n\nBerlin\tB-loc\n"

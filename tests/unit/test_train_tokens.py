@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from exporters.commands import train as cli
 from models_tf.checkpoints import atomic_files
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
@@ -21,7 +22,6 @@ from models_tf.errors import InputError
 from models_tf.spec import IDS, LOGITS, MASK, SEGMENTS
 from models_tf.tasks import read_rows
 from models_tf.tokenizers.tokenizer import Tokenizer
-from models_tf.training import cli
 from models_tf.training.output import TrainingOutput
 from models_tf.training.teacher_start import start_from_teacher
 from models_tf.training.token_batches import Predictor

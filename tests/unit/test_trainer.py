@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from exporters.commands import train as cli
 from models_tf.checkpoints import atomic_files
 from models_tf.checkpoints import projection as checkpoint
 from models_tf.errors import InputError
@@ -19,7 +20,6 @@ from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.prado.config import BRANCHES
 from models_tf.sgnn.config import SgnnConfig
 from models_tf.sgnn.model import Sgnn
-from models_tf.training import cli
 from models_tf.training.projection_learner import batch_seed
 from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
 

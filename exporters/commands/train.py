@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any, TextIO
 
+from exporters.commands import compression_flags as compression
 from models_tf import registry
-from models_tf.compress import cli as compression
 from models_tf.data import DEFAULT_SEPARATOR
 from models_tf.errors import InputError
 from models_tf.ops.projection.config import FEATURES
@@ -243,6 +243,7 @@ def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """Trains as the flags say; the result goes to `stdout`, progress to `stderr`."""
     entry = registry.get(args.model)
     _check_flags(args, entry)
+    args.compression = compression.from_args(args) if compression.is_given(args) else None
     if entry.kind == registry.TOKENS:
         from models_tf.training import token_run as kind_of_run
     else:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from models_tf.compress.cli import add_data
+from exporters.commands.compression_flags import add_data
 from models_tf.errors import InputError
 
 DESCRIPTION = "The accuracy of a token model with each of its heads or layers removed."
