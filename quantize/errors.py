@@ -1,5 +1,5 @@
-"""Errors about a model that a recipe cannot take."""
+"""Errors of recipes."""
 
 
 class RecipeError(ValueError):
-    """The values of the model do not fit the recipe; one line says which and why."""
+    """A format lacks the recipe, or the model's values do not fit it; one line says which and why."""

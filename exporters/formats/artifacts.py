@@ -15,7 +15,7 @@ from exporters.formats.tensor_names import TEXT
 from exporters.formats.tflite.convert import to_tflite, trace
 from models_tf.errors import InputError
 from quantize.errors import RecipeError
-from quantize.recipe import RECIPES, Recipe
+from quantize.recipe import RECIPES, Recipe, entry
 
 FLOAT = RECIPES["float32"]
 
@@ -85,25 +85,16 @@ def _tflite(
     from quantize.tflite.passes.compact import compact
     from quantize.tflite.passes.merge_signatures import merge_signatures
     from quantize.tflite.passes.prepend_projection import prepend_projection
-    from quantize.tflite.static import quantize_static
-    from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
+    from quantize.tflite.quantizers import QUANTIZERS
 
     first = next(iter(models.values()))
     ranges = calibrate(first, _rows(calibration), threads=_threads(graph)) if recipe.needs_calibration else None
-
-    def quantized(content: bytes) -> bytes:
-        if ranges is not None:
-            return quantize_static(content, ranges)
-        if recipe.activations == "dynamic-int8":
-            return to_int8_dynamic(content)
-        if recipe.weight_bits == 16:
-            return to_float16(content)
-        return to_float32(content)
+    quantize = entry(QUANTIZERS, recipe.name, format_name="tflite")
 
     if len(models) == 1 and graph.projection is None:
-        yield graph.name, quantized(first)
+        yield graph.name, quantize(first, ranges)
         return
-    parts = {name: read_model(quantized(content)) for name, content in models.items()}
+    parts = {name: read_model(quantize(content, ranges)) for name, content in models.items()}
     yield graph.name, write_model(merge_signatures(parts))
     if graph.projection is not None:
         text = copy.deepcopy(next(iter(parts.values())))
@@ -113,20 +104,15 @@ def _tflite(
 
 
 def _onnx(model: Any, recipe: Recipe, graph: Graph, calibration: Calibration | None) -> Iterator[tuple[str, bytes]]:
-    from quantize.onnx.calibrate import calibrate_onnx
-    from quantize.onnx.passes.prepend_projection import prepend_projection_onnx
-    from quantize.onnx.static import quantize_static_onnx
-    from quantize.onnx.weights import to_float16_onnx, to_int8_dynamic_onnx
+    from quantize.onnx.calibrate import calibrate
+    from quantize.onnx.passes.prepend_projection import prepend_projection
+    from quantize.onnx.quantizers import QUANTIZERS
 
-    if recipe.activations == "static-int8":
-        model = quantize_static_onnx(model, calibrate_onnx(model, _rows(calibration), threads=_threads(graph)))
-    elif recipe.activations == "dynamic-int8":
-        model = to_int8_dynamic_onnx(model)
-    elif recipe.weight_bits == 16:
-        model = to_float16_onnx(model)
+    ranges = calibrate(model, _rows(calibration), threads=_threads(graph)) if recipe.needs_calibration else None
+    model = entry(QUANTIZERS, recipe.name, format_name="onnx")(model, ranges)
     yield graph.name, model.SerializeToString(deterministic=True)
     if graph.projection is not None:
-        yield TEXT, prepend_projection_onnx(model, graph.projection).SerializeToString(deterministic=True)
+        yield TEXT, prepend_projection(model, graph.projection).SerializeToString(deterministic=True)
 
 
 def _threads(graph: Graph) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import onnx
 
-from quantize.tflite.calibrate import CalibrationRanges, RangeCollector, Rows
+from quantize.ranges import CalibrationRanges, RangeCollector, Rows
 
 # What is asked of each tensor. ReduceMin and ReduceMax of ONNX Runtime lose a NaN, a sum keeps it.
 _LOW, _HIGH, _SUM, _PEAK = "low", "high", "sum", "peak"
@@ -22,7 +22,7 @@ _DENSE = ("Gemm", "MatMul")
 _MOVES = ("Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 
 
-def calibrate_onnx(float_model: onnx.ModelProto, rows: Rows, *, threads: int = 1) -> CalibrationRanges:
+def calibrate(float_model: onnx.ModelProto, rows: Rows, *, threads: int = 1) -> CalibrationRanges:
     """Ranges of all float activations over the rows, each a mapping of input names to arrays."""
     collector = RangeCollector()
     for row in _run(float_model, rows, threads):

@@ -5,7 +5,7 @@ from typing import Any
 import onnx
 
 from quantize.attention_scores import hides_padding, masked_range
-from quantize.tflite.calibrate import CalibrationRanges
+from quantize.ranges import CalibrationRanges
 
 PROBABILITIES = (0.0, 1.0)
 # What attention scores come from; the other operand of the sum is the mask.

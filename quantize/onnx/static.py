@@ -14,27 +14,27 @@ import numpy as np
 import onnx
 
 from quantize.onnx.graph import clean
-from quantize.onnx.passes.level_dense import level_dense_onnx
-from quantize.onnx.passes.mask_table import mask_table_onnx
-from quantize.onnx.passes.split_dense import split_dense_onnx
+from quantize.onnx.passes.level_dense import level_dense
+from quantize.onnx.passes.mask_table import mask_table
+from quantize.onnx.passes.split_dense import split_dense
 from quantize.onnx.qdq import QdqWriter
 from quantize.onnx.ranges import with_fixed_ranges
-from quantize.tflite.calibrate import CalibrationRanges
+from quantize.ranges import CalibrationRanges
 
 INT8_RANGE = (-128.0, 127.0)
 # Operators that move values without changing them: what is a whole number in front is one behind.
 _MOVES = ("Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
 
 
-def quantize_static_onnx(float_model: onnx.ModelProto, ranges: CalibrationRanges) -> onnx.ModelProto:
+def quantize_static(float_model: onnx.ModelProto, ranges: CalibrationRanges) -> onnx.ModelProto:
     """A QDQ model with float outputs."""
     model = onnx.ModelProto()
     model.CopyFrom(float_model)
     exact = _open_integer_inputs(model)
-    masks = mask_table_onnx(model, ranges.ranges)
+    masks = mask_table(model, ranges.ranges)
     ranges = with_fixed_ranges(model, dataclasses.replace(ranges, ranges={**ranges.ranges, **masks}))
-    split_dense_onnx(model, ranges)
-    ranges = level_dense_onnx(model, ranges)
+    split_dense(model, ranges)
+    ranges = level_dense(model, ranges)
     values = {**ranges.ranges, **dict.fromkeys(_moved(model, exact), INT8_RANGE)}
     QdqWriter(model, values).write()
     _close_integer_inputs(model, exact)

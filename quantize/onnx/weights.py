@@ -22,7 +22,12 @@ MIN_TABLE_ELEMENTS = 64
 UNSIGNED_ZERO = 128
 
 
-def to_float16_onnx(float_model: onnx.ModelProto) -> onnx.ModelProto:
+def to_float32(float_model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model as it is: what the converter gives is clean already."""
+    return float_model
+
+
+def to_float16(float_model: onnx.ModelProto) -> onnx.ModelProto:
     """Constants stored as float16 with a Cast to float32, which a runtime folds when it loads the file."""
     model = onnx.ModelProto()
     model.CopyFrom(float_model)
@@ -94,7 +99,7 @@ def _quantize_lookups(graph: Any) -> None:
             graph.node.append(onnx.helper.make_node("DequantizeLinear", inputs, [found]))
 
 
-def to_int8_dynamic_onnx(float_model: onnx.ModelProto) -> onnx.ModelProto:
+def to_int8_dynamic(float_model: onnx.ModelProto) -> onnx.ModelProto:
     """8-bit weights of convolutions, dense layers and tables; the runtime quantizes the layers' inputs as it runs.
 
     The weights are unsigned with zero point 128: ConvInteger with signed ones is missing in older runtimes and

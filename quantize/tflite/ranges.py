@@ -12,7 +12,7 @@ import numpy as np
 
 from quantize.attention_scores import Interval, hides_padding, masked_range
 from quantize.errors import RecipeError
-from quantize.tflite.calibrate import CalibrationRanges
+from quantize.ranges import CalibrationRanges
 from quantize.tflite.flatbuffer import Model, buffer_bytes, is_constant, op_name, schema, tensor_name
 
 INT8_RANGE = (-128.0, 127.0)

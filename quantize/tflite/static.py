@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from quantize.tflite.calibrate import CalibrationRanges
+from quantize.ranges import CalibrationRanges
 from quantize.tflite.flatbuffer import Model, read_model, tensor_name, write_model
 from quantize.tflite.passes.compact import compact
 from quantize.tflite.passes.elide_input_cast import elide_input_cast

@@ -20,10 +20,12 @@ from models_tf.encoder.config import GHOST_FORMS, EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
-from quantize.onnx.calibrate import calibrate_onnx
-from quantize.onnx.static import quantize_static_onnx
-from quantize.onnx.weights import to_float16_onnx, to_int8_dynamic_onnx
-from quantize.tflite.calibrate import CalibrationRanges, calibrate
+from quantize.onnx.calibrate import calibrate as calibrate_onnx
+from quantize.onnx.static import quantize_static as quantize_static_onnx
+from quantize.onnx.weights import to_float16 as to_float16_onnx
+from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
+from quantize.ranges import CalibrationRanges
+from quantize.tflite.calibrate import calibrate
 from quantize.tflite.flatbuffer import is_constant, op_name, read_model, schema
 from quantize.tflite.static import quantize_static
 from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic

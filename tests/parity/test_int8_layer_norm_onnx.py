@@ -17,13 +17,13 @@ from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
 from quantize.onnx import static as onnx_static
-from quantize.onnx.calibrate import calibrate_onnx
-from quantize.onnx.passes.level_dense import level_dense_onnx
+from quantize.onnx.calibrate import calibrate as calibrate_onnx
+from quantize.onnx.passes.level_dense import level_dense as level_dense_onnx
 from quantize.onnx.regions import float_region
-from quantize.onnx.static import quantize_static_onnx
-from quantize.onnx.weights import to_int8_dynamic_onnx
+from quantize.onnx.static import quantize_static as quantize_static_onnx
+from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
+from quantize.ranges import CalibrationRanges
 from quantize.recipe import RECIPES
-from quantize.tflite.calibrate import CalibrationRanges
 from support import tiny_encoders
 from support.real_checkpoints import minilm_sst2
 from support.tiny_vocab import data_folder
@@ -134,7 +134,7 @@ def test_int8_follows_float_in_spite_of_outlier_channels(head):
 @pytest.mark.parametrize("head", tiny_encoders.HEADS)
 def test_unequal_channels_lose_half_as_much_again(head, monkeypatch):
     good = error(int8(head), head)
-    monkeypatch.setattr(onnx_static, "level_dense_onnx", lambda _, found: found)
+    monkeypatch.setattr(onnx_static, "level_dense", lambda _, found: found)
     assert error(quantize_static_onnx(float_onnx(head), ranges(head)), head) >= 1.5 * good
 
 

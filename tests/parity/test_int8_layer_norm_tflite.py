@@ -16,9 +16,10 @@ from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
+from quantize.ranges import CalibrationRanges
 from quantize.recipe import RECIPES
 from quantize.tflite import static as tflite_static
-from quantize.tflite.calibrate import CalibrationRanges, calibrate
+from quantize.tflite.calibrate import calibrate
 from quantize.tflite.flatbuffer import Model, op_name, read_model, schema, tensor_name, write_model
 from quantize.tflite.passes.level_dense import level_dense
 from quantize.tflite.regions import float_region

@@ -18,8 +18,8 @@ from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.heads import Head
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
-from quantize.onnx.calibrate import calibrate_onnx
-from quantize.onnx.static import quantize_static_onnx
+from quantize.onnx.calibrate import calibrate as calibrate_onnx
+from quantize.onnx.static import quantize_static as quantize_static_onnx
 from quantize.tflite.calibrate import calibrate
 from quantize.tflite.static import quantize_static
 from support import tiny_encoders

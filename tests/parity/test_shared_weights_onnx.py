@@ -10,11 +10,11 @@ import pytest
 from exporters.formats.audit import audit
 from exporters.formats.zeros import zero_share
 from quantize.onnx import static as onnx_static
-from quantize.onnx.calibrate import calibrate_onnx
+from quantize.onnx.calibrate import calibrate as calibrate_onnx
 from quantize.onnx.graph import clean
-from quantize.onnx.passes.level_dense import level_dense_onnx
-from quantize.onnx.passes.split_dense import split_dense_onnx
-from quantize.onnx.static import quantize_static_onnx
+from quantize.onnx.passes.level_dense import level_dense as level_dense_onnx
+from quantize.onnx.passes.split_dense import split_dense as split_dense_onnx
+from quantize.onnx.static import quantize_static as quantize_static_onnx
 from quantize.recipe import RECIPES
 from support import shared_encoders, tiny_encoders
 from support.shared_encoders import (
@@ -145,7 +145,7 @@ def test_weights_that_a_converter_duplicated_become_one_again(name):
 def test_without_factors_shared_weights_lose_more(monkeypatch):
     name = "wild"
     good = error(tiny_encoders.run_onnx(onnx_model(name, "int8"), VALUES), name)
-    monkeypatch.setattr(onnx_static, "level_dense_onnx", lambda _, found: found)
+    monkeypatch.setattr(onnx_static, "level_dense", lambda _, found: found)
     plain = quantize_static_onnx(float_onnx(name), onnx_ranges(name))
     assert error(tiny_encoders.run_onnx(plain, VALUES), name) >= 1.3 * good
 

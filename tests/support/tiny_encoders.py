@@ -15,8 +15,9 @@ from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.heads import Head
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
-from quantize.onnx.calibrate import calibrate_onnx
-from quantize.tflite.calibrate import CalibrationRanges, calibrate
+from quantize.onnx.calibrate import calibrate as calibrate_onnx
+from quantize.ranges import CalibrationRanges
+from quantize.tflite.calibrate import calibrate
 
 HEADS = {
     "classification": Head(kind="classification", num_labels=3),

@@ -17,8 +17,9 @@ from models_tf.prado.config import BRANCHES, PradoConfig
 from models_tf.prado.model import Prado
 from models_tf.sgnn.config import SgnnConfig
 from models_tf.sgnn.model import Sgnn
-from quantize.onnx.calibrate import calibrate_onnx
-from quantize.tflite.calibrate import CalibrationRanges, calibrate
+from quantize.onnx.calibrate import calibrate as calibrate_onnx
+from quantize.ranges import CalibrationRanges
+from quantize.tflite.calibrate import calibrate
 
 KINDS = ("prado", "sgnn")
 LENGTH = 12

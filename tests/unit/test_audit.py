@@ -3,10 +3,11 @@ import onnx
 import pytest
 
 from exporters.formats.audit import audit
-from quantize.onnx.passes.prepend_projection import prepend_projection_onnx
+from quantize.onnx.passes.prepend_projection import prepend_projection as prepend_projection_onnx
 from quantize.onnx.regions import float_region
-from quantize.onnx.static import quantize_static_onnx
-from quantize.onnx.weights import to_float16_onnx, to_int8_dynamic_onnx
+from quantize.onnx.static import quantize_static as quantize_static_onnx
+from quantize.onnx.weights import to_float16 as to_float16_onnx
+from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
 from quantize.recipe import RECIPES
 from quantize.tflite.flatbuffer import op_name, read_model, schema, write_model
 from quantize.tflite.passes.prepend_projection import prepend_projection

@@ -3,7 +3,8 @@ import onnx
 import pytest
 
 from quantize.attention_scores import Interval, hides_padding, masked_range
-from quantize.tflite.calibrate import CalibrationRanges, calibrate, collect
+from quantize.ranges import CalibrationRanges, collect
+from quantize.tflite.calibrate import calibrate
 from support import tiny_encoders, tiny_models
 
 
@@ -122,7 +123,7 @@ def test_an_overridden_tensor_loses_its_peak():
 
 def test_onnx_calibration_refuses_a_model_that_gives_nan():
     """The runtime's own minimum and maximum lose a NaN."""
-    from quantize.onnx.calibrate import calibrate_onnx
+    from quantize.onnx.calibrate import calibrate as calibrate_onnx
 
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
     graph = helper.make_graph(

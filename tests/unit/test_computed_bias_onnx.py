@@ -5,7 +5,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from quantize.onnx.passes.computed_bias import computed_bias_onnx
+from quantize.onnx.passes.computed_bias import computed_bias as computed_bias_onnx
 
 
 def make(bias: str, **options: float) -> onnx.ModelProto:

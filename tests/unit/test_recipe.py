@@ -2,7 +2,10 @@ import dataclasses
 
 import pytest
 
-from quantize.recipe import RECIPES, Recipe
+from quantize.errors import RecipeError
+from quantize.onnx import quantizers as onnx
+from quantize.recipe import RECIPES, entry
+from quantize.tflite import quantizers as tflite
 
 
 def test_the_four_recipes_of_the_command_exist():
@@ -13,14 +16,23 @@ def test_only_static_int8_needs_calibration():
     assert [name for name, recipe in RECIPES.items() if recipe.needs_calibration] == ["int8"]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"weight_bits": 4}, "weight_bits"),
-        ({"activations": "int4"}, "activations"),
-        ({"needs_calibration": False}, "calibration"),
-    ],
-)
-def test_a_recipe_that_contradicts_itself_is_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        Recipe(**{**dataclasses.asdict(RECIPES["int8"]), **change})
+@pytest.mark.parametrize("field", ["atol", "rtol", "batch_atol"])
+def test_a_recipe_with_a_negative_tolerance_is_refused(field):
+    with pytest.raises(ValueError, match=field):
+        dataclasses.replace(RECIPES["float32"], **{field: -1.0})
+
+
+@pytest.mark.parametrize("table", [tflite.QUANTIZERS, onnx.QUANTIZERS], ids=["tflite", "onnx"])
+def test_every_format_has_a_quantizer_for_every_recipe(table):
+    assert list(table) == list(RECIPES)
+
+
+def test_a_recipe_that_a_format_lacks_is_an_error_that_names_both():
+    with pytest.raises(RecipeError, match=r"tflite.*float32.*'int4'"):
+        entry(tflite.QUANTIZERS, "int4", format_name="tflite")
+
+
+def test_a_static_recipe_without_ranges_is_refused_in_every_format():
+    for table in (tflite.QUANTIZERS, onnx.QUANTIZERS):
+        with pytest.raises(ValueError, match="calibration"):
+            table["int8"](None, None)

@@ -13,7 +13,7 @@ import onnx
 
 from exporters.console.native_log import quiet
 from quantize.onnx.graph import clean
-from quantize.onnx.passes.computed_bias import computed_bias_onnx
+from quantize.onnx.passes.computed_bias import computed_bias as computed_bias_onnx
 
 # Opset 17 (ONNX 1.12, 2022) runs in ONNX Runtime 1.12 and later, and has all that the models here need.
 OPSET = 17

@@ -12,7 +12,7 @@ import onnx
 _DEFAULTS = {("alpha", 1.0), ("transA", 0), ("transB", 0)}
 
 
-def computed_bias_onnx(model: onnx.ModelProto) -> int:
+def computed_bias(model: onnx.ModelProto) -> int:
     """Changes the model in place; returns how many nodes were changed."""
     graph = model.graph
     constants = {initializer.name for initializer in graph.initializer}

@@ -18,13 +18,13 @@ import onnx
 
 from quantize.channel_factors import divided_range, input_factors
 from quantize.onnx.regions import MOVES, float_region
-from quantize.tflite.calibrate import CalibrationRanges
+from quantize.ranges import CalibrationRanges
 
 _DENSE = ("Gemm", "MatMul")
 _BIAS = 2
 
 
-def level_dense_onnx(model: onnx.ModelProto, ranges: CalibrationRanges) -> CalibrationRanges:
+def level_dense(model: onnx.ModelProto, ranges: CalibrationRanges) -> CalibrationRanges:
     """Edits the model in place; the ranges with those of the tensors that it gained."""
     return _Leveler(model.graph, ranges).run()
 

@@ -16,9 +16,7 @@ _ARITHMETIC: dict[str, Any] = {"Add": np.add, "Sub": np.subtract, "Mul": np.mult
 _MOVES = ("Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
 
 
-def mask_table_onnx(
-    model: onnx.ModelProto, ranges: Mapping[str, tuple[float, float]]
-) -> dict[str, tuple[float, float]]:
+def mask_table(model: onnx.ModelProto, ranges: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
     """Edits the model in place; the range of each result that is now looked up."""
     graph = model.graph
     inputs = {v.name for v in graph.input if v.type.tensor_type.elem_type == onnx.TensorProto.INT32}

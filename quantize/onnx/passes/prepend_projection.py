@@ -12,7 +12,7 @@ OP_TYPE = "SequenceProjection"
 TEXT_INPUT = "text"
 
 
-def prepend_projection_onnx(model: onnx.ModelProto, config_text: str) -> onnx.ModelProto:
+def prepend_projection(model: onnx.ModelProto, config_text: str) -> onnx.ModelProto:
     """A new model; the given one stays as it is."""
     if len(model.graph.input) != 1:
         raise ValueError(f"One input was expected. Received: {[value.name for value in model.graph.input]}.")

@@ -8,11 +8,11 @@ read the same weights are split together, as soon as one of them asks for it, an
 import numpy as np
 import onnx
 
-from quantize.tflite.calibrate import CalibrationRanges
+from quantize.ranges import CalibrationRanges
 from quantize.tflite.passes.split_dense import RATIO
 
 
-def split_dense_onnx(model: onnx.ModelProto, ranges: CalibrationRanges) -> int:
+def split_dense(model: onnx.ModelProto, ranges: CalibrationRanges) -> int:
     """Edits the model in place; the number of layers that were split."""
     graph = model.graph
     constants = {item.name: item for item in graph.initializer}

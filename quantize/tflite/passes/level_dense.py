@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from quantize.channel_factors import divided_range, input_factors, output_factors
-from quantize.tflite.calibrate import CalibrationRanges
+from quantize.ranges import CalibrationRanges
 from quantize.tflite.flatbuffer import Model, add_operator_code, buffer_bytes, is_constant, op_name, schema, tensor_name
 from quantize.tflite.regions import float_region
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from quantize.tflite.calibrate import CalibrationRanges
+from quantize.ranges import CalibrationRanges
 from quantize.tflite.flatbuffer import Model, buffer_bytes, is_constant, op_name, schema, tensor_name
 
 # Widest to narrowest part. Below it one fused layer costs less than half a bit and saves two reads of the input.
