@@ -1,9 +1,10 @@
-"""Entry point of `export-mobile` and `python -m exporters`.
+"""Entry point of `export-mobile` and `python -m exporters`: signals, then the command.
 
-A module of its own so that Ctrl-C is one line even while the command itself is being imported.
+A module of its own so that Ctrl-C and SIGTERM are one line even while the command itself is being imported, and so that
+calling `exporters.commands.main.main` from Python changes no signal handler.
 """
 
-# What `signal` wraps in enums: importing those takes longer than all that is here.
+# What `signal` wraps in enums: importing those takes longer than everything else here.
 import _signal as signal  # type: ignore[import-not-found]
 import os
 import sys
@@ -11,28 +12,30 @@ import sys
 
 def main() -> int:
     """Runs the command; returns its exit code."""
-    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else the caller ignores it, as nohup does
-    if ours:
-        # An exception inside of an import can be swallowed or turned into another one: leave at once instead.
-        signal.signal(signal.SIGINT, lambda *_: _leave())
+    # An exception inside of an import can be swallowed or turned into another one: leave at once instead. A signal that
+    # the caller ignores, as a shell does for jobs in the background, stays ignored while nothing is at stake.
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        if signal.getsignal(number) is usual or signal.getsignal(number) == usual:
+            signal.signal(number, _leave)
+    from exporters.commands.main import PROGRAM
     from exporters.commands.main import main as run
+    from exporters.console import interrupt
 
-    if ours:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        code = run()
-    except KeyboardInterrupt:
-        return _leave()
-    # All is written and said. TensorFlow takes a second to leave, in which Ctrl-C would only falsify the exit code.
+    interrupt.install(PROGRAM)
+    code = run()
+    # All is written and said. TensorFlow takes a second to leave, in which a signal would only falsify the exit code.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     return code
 
 
-def _leave() -> int:
+def _leave(number: int, _frame: object) -> None:
+    word = b"interrupted" if number == signal.SIGINT else b"terminated"
     try:
-        os.write(2, b"export-mobile: interrupted. Nothing was written.\n")
+        os.write(2, b"export-mobile: " + word + b". Nothing was written.\n")
     finally:
-        os._exit(2)  # EXIT_INTERRUPTED, whose module may not be imported yet
+        # EXIT_INTERRUPTED, whose module may not be imported yet; else as a shell reports a signal.
+        os._exit(2 if number == signal.SIGINT else 128 + number)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 The whole job in order; each step is a module of its own. Only this and the command touch the file system.
 """
 
-from exporters.console.output_folder import OutputFolder
 from exporters.console.progress import Progress
 from exporters.data import rows
 from exporters.formats import artifacts
@@ -13,6 +12,7 @@ from exporters.request import ExportRequest
 from exporters.sources import base as subject
 from exporters.verification import gate, inspection, verify
 from exporters.verification import latency as bench
+from models_tf.folders.output_folder import OutputFolder
 from quantize.recipe import RECIPES
 
 
@@ -24,7 +24,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
     """
     progress = progress or Progress(quiet=True)
     recipe, is_float = RECIPES[request.quantize], request.quantize == artifacts.FLOAT.name
-    with OutputFolder(request.output_folder, force=request.force) as folder:
+    with OutputFolder(request.output_folder, command="export", force=request.force, inputs=request.inputs) as folder:
         with progress.stage("read checkpoint and rows"):
             source = subject.load(request)
             data = source.rows(calibrate=recipe.needs_calibration)

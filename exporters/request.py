@@ -5,14 +5,11 @@ checkpoint's config.json, which says what kind of model it is when no name is gi
 """
 
 import json
-import numbers
-import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from exporters.request_fields import check_fields
 from models_tf import registry
 from models_tf.compress.settings import COMPRESSIBLE, Compression
 from models_tf.data import DEFAULT_SEPARATOR, check_separator
@@ -34,20 +31,6 @@ PRESETS_HELP = (
     "powerbert base, small; albert base, large, xlarge, xxlarge; tagger small"
 )
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
-# What a field must be for callers from Python (None is good where it is the default), in words, and what it becomes:
-# numpy's numbers are good, but JSON cannot hold them.
-_KINDS: dict[str, tuple[tuple[type, ...], str, Callable[[Any], Any]]] = {
-    **dict.fromkeys(
-        ("checkpoint", "eval_data", "calibration_data", "importance_data", "output"),
-        ((str, os.PathLike), "a path", Path),
-    ),
-    **dict.fromkeys(("model", "task", "quantize"), ((str,), "a text", str)),
-    **dict.fromkeys(("text_column", "text_pair_column", "label_column", "label_separator"), ((str,), "a text", str)),
-    **dict.fromkeys(("fold", "preset"), ((str,), "a text", str)),
-    **dict.fromkeys(("max_seq_len", "eval_rows", "seed"), ((numbers.Integral,), "a whole number", int)),
-    "max_size_bytes": ((numbers.Integral,), "a whole number of bytes", int),
-    "max_drop": ((numbers.Real,), "a number of points", float),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +67,12 @@ class ExportRequest:
     output: Path | None = None
     force: bool = False
     seed: int = 0
-    max_size_bytes: int | None = None
-    max_drop: float | None = None
+    max_size_bytes: int | None = field(default=None, metadata={"unit": "bytes"})
+    max_drop: float | None = field(default=None, metadata={"unit": "points"})
 
     def __post_init__(self) -> None:
-        self._check_kinds()
         object.__setattr__(self, "target", _targets(self.target))
+        check_fields(self)
         if self.quantize not in recipes.RECIPES:
             names = tuple(recipes.RECIPES)
             raise InputError(
@@ -122,24 +105,6 @@ class ExportRequest:
             if path is not None and not path.is_file() and not (self.kind == registry.TOKENS and path.is_dir()):
                 received = "a folder" if path.is_dir() else "no such file"
                 raise InputError(f"{flag} must be a file. Received: {path} ({received}).")
-
-    def _check_kinds(self) -> None:
-        """A wrong kind of value would be found much later, or never."""
-        for name, (kinds, meaning, convert) in _KINDS.items():
-            value, default = getattr(self, name), getattr(type(self), name)
-            if value is None and default is None:
-                continue
-            if not isinstance(value, kinds) or isinstance(value, bool):
-                raise InputError(f"`{name}` must be {meaning}. Received: {value!r}.")
-            object.__setattr__(self, name, convert(value))
-        if self.compression is not None and not isinstance(self.compression, Compression):
-            raise InputError(f"`compression` must be a Compression. Received: {self.compression!r}.")
-        given = self.vocab_data
-        if not isinstance(given, tuple | list) or not all(isinstance(path, str | os.PathLike) for path in given):
-            raise InputError(f"`vocab_data` must be a list of paths. Received: {given!r}.")
-        object.__setattr__(self, "vocab_data", tuple(map(Path, given)))
-        if not isinstance(self.random_init, bool):
-            raise InputError(f"`random_init` must be true or false. Received: {self.random_init!r}.")
 
     def _check_projection(self) -> None:
         if self.checkpoint is None:
@@ -233,6 +198,17 @@ class ExportRequest:
         if self.checkpoint is not None:
             return self.checkpoint
         return registry.get(self.model or DEFAULT_MODEL).bundled_folder(self.task)
+
+    @property
+    def inputs(self) -> tuple[tuple[str, Path | None], ...]:
+        """What is read, by flag: the output must be apart from it."""
+        return (
+            ("--checkpoint", self.checkpoint_folder if not self.random_init else None),
+            ("--eval-data", self.eval_data),
+            ("--calibration-data", self.calibration_data),
+            ("--importance-data", self.importance_data),
+            *(("--vocab-data", path) for path in self.vocab_data),
+        )
 
     @property
     def output_folder(self) -> Path:

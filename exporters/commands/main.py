@@ -16,13 +16,13 @@ from typing import NoReturn
 
 from exporters import request
 from exporters.commands import compression_flags as compression
-from exporters.console import interrupt
-from exporters.console import output_folder as output
 from exporters.console.native_log import open_closed_streams, quiet_native_output
 from exporters.console.progress import Progress
 from exporters.errors import EXIT_INPUT, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_PASS, ExportError
 from models_tf import registry
 from models_tf.errors import InputError
+from models_tf.folders import open_folders
+from models_tf.folders.output_folder import check_free
 from quantize import recipe as recipes
 
 PROGRAM = "export-mobile"
@@ -112,8 +112,7 @@ def _export(arguments: list[str]) -> int:
     if options.version:
         return _version()
     wanted = _request(options)
-    output.check_free(output.absolute(wanted.output_folder), force=wanted.force)
-    interrupt.install(PROGRAM)
+    check_free(wanted.output_folder, force=wanted.force, inputs=wanted.inputs)
     # An export runs small graphs once or twice: a GPU only costs time to start.
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
@@ -279,7 +278,7 @@ def _version() -> int:
 
 def _describe(error: OSError) -> str:
     place = f": {error.filename}" if error.filename else ""
-    return f"{error.strerror or error}{place}. {output.outcome()}"
+    return f"{error.strerror or error}{place}. {open_folders.outcome()}"
 
 
 def _drop_stdout() -> None:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TextIO
 
 from exporters import request
-from exporters.console import interrupt
-from exporters.console import output_folder as output
 from exporters.console.progress import Progress
 from exporters.errors import EXIT_PASS
 from exporters.profiling.request import DEFAULT_RECIPE, DEFAULT_ROUNDS, check
 from models_tf import registry
+from models_tf.folders.output_folder import check_free
 
 DESCRIPTION = "What each part of a token model costs: parameters, bytes, multiply-adds, share of the time."
 _NOT_OF_REQUEST = ("json", "debug", "rounds", "command")
@@ -46,8 +45,7 @@ def run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     wanted = request.ExportRequest(**values)
     check(wanted, options.rounds)
     if wanted.output is not None:
-        output.check_free(output.absolute(wanted.output), force=wanted.force)
-    interrupt.install(options.command.split()[0])
+        check_free(wanted.output, force=wanted.force, inputs=wanted.inputs)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # what is measured runs on one thread of the processor
     progress = Progress(stream=stderr, quiet=options.json, held=not options.debug)
     from exporters.profiling.run import profile

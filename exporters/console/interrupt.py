@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM while the command exports: remove what is unfinished, say one line, leave.
+"""Ctrl-C and SIGTERM, for every command: remove what is unfinished, say one line with the outcome, leave.
 
 A KeyboardInterrupt raised inside TensorFlow's imports or callbacks can be swallowed or turned into another error, so
-the handler ends the process itself. Only the command installs it; a library must not.
+the handler ends the process itself. Only the program installs it (`exporters/__main__.py`); a library must not.
 """
 
 import os
@@ -9,20 +9,22 @@ import signal
 import sys
 from types import FrameType
 
-from exporters.console import output_folder as output
 from exporters.errors import EXIT_INTERRUPTED
+from models_tf.folders import open_folders
 
 
 def install(program: str) -> None:
     """Handle SIGINT and SIGTERM from now on."""
 
-    def leave(number: int, _frame: FrameType | None) -> None:
-        if not output.discard_all():
-            return  # the output folder is being renamed: the run is complete in a moment
+    def leave(number: int, _frame: FrameType | None = None) -> None:
+        if not open_folders.discard_all(then=lambda: leave(number)):
+            return  # a commit is under way: it ends first, then `then` is called
         word = "interrupted" if number == signal.SIGINT else "terminated"
+        line = f"{program}: {word}. {open_folders.outcome()}\n"
         try:
-            clear = "\r\033[K" if os.isatty(_terminal()) else ""  # of the live line
-            os.write(_terminal(), f"{clear}{program}: {word}. {output.outcome()}\n".encode(errors="backslashreplace"))
+            # Of the live line; and the cursor, which is hidden while one is drawn.
+            clear = "\r\033[K\033[?25h" if os.isatty(_terminal()) else ""
+            os.write(_terminal(), (clear + line).encode(errors="backslashreplace"))
         except OSError:
             pass
         os._exit(EXIT_INTERRUPTED if number == signal.SIGINT else 128 + number)

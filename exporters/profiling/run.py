@@ -8,7 +8,6 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from exporters.console.output_folder import OutputFolder
 from exporters.console.progress import Progress
 from exporters.data import rows
 from exporters.formats import artifacts
@@ -24,6 +23,7 @@ from exporters.report.versions import cpu_name, versions
 from exporters.request import ExportRequest
 from exporters.sources import base as subject
 from exporters.sources.tokens import TokenSubject
+from models_tf.folders.output_folder import OutputFolder
 from quantize.recipe import RECIPES
 
 
@@ -37,7 +37,9 @@ def profile(
     with contextlib.ExitStack() as stack:
         folder = None
         if request.output is not None:
-            folder = stack.enter_context(OutputFolder(request.output, force=request.force))
+            folder = stack.enter_context(
+                OutputFolder(request.output, command="profile", force=request.force, inputs=request.inputs)
+            )
         with progress.stage("read checkpoint"):
             source = subject.load(request)
             if not isinstance(source, TokenSubject):  # `check` has seen to it

@@ -16,10 +16,7 @@ def write_files(folder: Path, contents: Mapping[str, bytes], *, remove_first: st
     temporaries = {name: folder / f".{name}.tmp" for name in contents}
     try:
         for name, content in contents.items():
-            with temporaries[name].open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())  # a full disk is an error here, not later
+            write_flushed(temporaries[name], content)
         if remove_first is not None:
             (folder / remove_first).unlink(missing_ok=True)
         for name, temporary in temporaries.items():
@@ -28,3 +25,11 @@ def write_files(folder: Path, contents: Mapping[str, bytes], *, remove_first: st
         for temporary in temporaries.values():
             temporary.unlink(missing_ok=True)
         raise
+
+
+def write_flushed(path: Path, content: bytes) -> None:
+    """Write one file and wait for the disk: a full one is an error here, not later."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -34,7 +34,6 @@ def mobilebert(tmp_path_factory) -> Path:
 @pytest.fixture
 def refused(tmp_path, monkeypatch, capfd) -> Refused:
     """Runs the command in a fresh folder, asserts the four claims, and returns the line."""
-    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
 
     def check(*arguments: object) -> str:
         place = tmp_path / "fresh"

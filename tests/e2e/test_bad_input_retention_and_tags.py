@@ -43,7 +43,6 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Refused:
     """Runs the command in a fresh folder, asserts the four claims, and returns the line."""
-    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
 
     def check(*arguments: object) -> str:
         place = tmp_path / "fresh"

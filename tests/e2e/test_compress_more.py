@@ -42,7 +42,6 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def command(tmp_path, monkeypatch, capfd) -> Command:
-    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     (tmp_path / "fresh").mkdir()
     monkeypatch.chdir(tmp_path / "fresh")
 

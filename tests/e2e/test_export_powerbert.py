@@ -29,7 +29,6 @@ Main = Callable[..., int]
 @pytest.fixture
 def main(monkeypatch: pytest.MonkeyPatch) -> Main:
     """The command in this process, without its signal handlers."""
-    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     return lambda *arguments: cli.main([str(argument) for argument in arguments])
 
 

@@ -204,7 +204,6 @@ def quick(tiny_checkpoint, output, **changes) -> ExportRequest:
 @pytest.fixture
 def main(monkeypatch):
     """The command in this process, without its signal handlers."""
-    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     return lambda *arguments: cli.main([str(argument) for argument in arguments])
 
 

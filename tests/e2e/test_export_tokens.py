@@ -171,7 +171,6 @@ def test_the_same_request_gives_the_same_bytes_from_python(exported, checkpoints
 @pytest.fixture
 def main(monkeypatch):
     """The command in this process, without its signal handlers."""
-    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     return lambda *arguments: cli.main([str(argument) for argument in arguments])
 
 

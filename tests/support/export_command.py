@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import exporters
+from models_tf.folders import manifest
 
 # The packages under test, wherever they are: beside the tests or installed.
 PACKAGES = Path(exporters.__file__).resolve().parents[1]
@@ -60,4 +61,5 @@ def run(*arguments: object, cwd: Path, timeout: float = 300, **options: Any) -> 
 
 
 def everything_under(folder: Path) -> list[str]:
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+    """All files and folders, but for the manifest of an output folder, which has tests of its own."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.name != manifest.FILE)

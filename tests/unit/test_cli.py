@@ -163,7 +163,6 @@ def test_every_error_is_one_line_and_its_exit_code(error, code, words, monkeypat
         raise error
 
     monkeypatch.setattr(pipeline, "export", fail)
-    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     assert cli.main(["--model", "prado", "--output", str(tmp_path / "out"), "--json"]) == code
     captured = capfd.readouterr()
     assert captured.out == ""
@@ -178,7 +177,6 @@ def test_bad_input_found_while_exporting_is_one_line_without_json_too(monkeypatc
         raise InputError("bad rows")
 
     monkeypatch.setattr(pipeline, "export", fail)
-    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     assert cli.main(["--model", "prado", "--output", str(tmp_path / "out")]) == 2
     assert capfd.readouterr() == ("", "export-mobile: bad rows\n")
 
@@ -188,7 +186,6 @@ def test_debug_shows_the_trace(monkeypatch, capsys, tmp_path):
         raise ZeroDivisionError
 
     monkeypatch.setattr(pipeline, "export", fail)
-    monkeypatch.setattr("exporters.console.interrupt.install", lambda program: None)
     assert cli.main(["--model", "prado", "--output", str(tmp_path / "out"), "--debug"]) == 1
     assert "Traceback" in capsys.readouterr().err
 

@@ -1,0 +1,76 @@
+"""Checks that the fields of a request have the types they declare: for callers from Python, in one line.
+
+A wrong type would be found much later, or never. numpy's numbers are accepted and become Python's, which JSON can hold;
+a text is accepted where a path is expected.
+"""
+
+import dataclasses
+import numbers
+import os
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+from models_tf.errors import InputError
+
+
+def check_fields(request: Any) -> None:
+    """Refuse or convert every field of a frozen dataclass whose types are plain: str, Path, int, float, bool, a tuple of
+    these, another class, or None in addition. Call it first in `__post_init__`. The metadata "unit" of a field names what
+    its number counts.
+    """
+    for field in dataclasses.fields(request):
+        value, kind = getattr(request, field.name), field.type
+        alternatives = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+        if value is None and types.NoneType in alternatives:
+            continue
+        (kind,) = (each for each in alternatives if each is not types.NoneType)
+        if kind is Any:
+            continue
+        try:
+            converted = _convert(value, kind)
+        except TypeError:
+            unit = f" of {field.metadata['unit']}" if "unit" in field.metadata else ""
+            raise InputError(f"`{field.name}` must be {_meaning(kind)}{unit}. Received: {_shown(value)}.") from None
+        object.__setattr__(request, field.name, converted)
+
+
+def _convert(value: Any, kind: Any) -> Any:
+    """The value as `kind`; TypeError if it is not one."""
+    if typing.get_origin(kind) is tuple:
+        if not isinstance(value, tuple | list):
+            raise TypeError
+        return tuple(_convert(item, typing.get_args(kind)[0]) for item in value)
+    accepted, convert = _ACCEPTED.get(kind, (kind, lambda found: found))
+    if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError
+    return convert(value)
+
+
+_LONGEST = 200
+_ACCEPTED: dict[Any, tuple[Any, Any]] = {
+    Path: ((str, os.PathLike), Path),
+    int: (numbers.Integral, int),
+    float: (numbers.Real, float),
+}
+_MEANINGS = {
+    str: ("a text", "texts"),
+    Path: ("a path", "paths"),
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+    bool: ("true or false", "true or false"),
+}
+
+
+def _meaning(kind: Any) -> str:
+    if typing.get_origin(kind) is tuple:
+        item = typing.get_args(kind)[0]
+        return f"a list of {_MEANINGS[item][1] if item in _MEANINGS else item.__name__ + 's'}"
+    return _MEANINGS[kind][0] if kind in _MEANINGS else f"a {kind.__name__}"
+
+
+def _shown(value: Any) -> str:
+    """On one line, and not all of a large table."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

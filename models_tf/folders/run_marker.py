@@ -1,0 +1,52 @@
+"""A file inside a folder in work that says whose it is: after a kill, what is left behind can be told from a live run."""
+
+import json
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+from models_tf.checkpoints.atomic_files import write_flushed
+from models_tf.folders.manifest import MADE_BY
+
+FILE = "run.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """The process that made a folder."""
+
+    pid: int
+    user: int
+    host: str
+
+    @property
+    def may_be_alive(self) -> bool:
+        """A process of another machine, or one we may not ask, counts as alive: better kept than lost."""
+        if self.host != platform.node():
+            return True
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except OSError:
+            return True
+        return True
+
+
+def write(folder: Path) -> None:
+    run = {"made_by": MADE_BY, "pid": os.getpid(), "user": os.getuid(), "host": platform.node()}
+    write_flushed(folder / FILE, (json.dumps(run) + "\n").encode())
+
+
+def read(folder: Path) -> Run | None:
+    """The run that wrote the marker; None if there is none, or not one of ours."""
+    try:
+        found = json.loads((folder / FILE).read_bytes()[:1000])
+        if found.pop("made_by") != MADE_BY:
+            return None
+        run = Run(**found)
+    except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        return None
+    known = isinstance(run.pid, int) and isinstance(run.user, int) and isinstance(run.host, str)
+    return run if known and run.pid > 0 else None
