@@ -12,6 +12,7 @@ from exporters.request import ExportRequest
 from exporters.sources import base as subject
 from exporters.verification import gate, inspection, verify
 from exporters.verification import latency as bench
+from models_tf import extras
 from models_tf.folders.output_folder import OutputFolder
 from quantize.recipe import RECIPES
 
@@ -22,6 +23,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
     The output folder appears complete, or not at all when an error is raised. A gate that does not hold is no error:
     the files are written and the report says so (`report.passed`, `report.raise_for_failures()`).
     """
+    extras.require(extras.EXPORT, "An export")
     progress = progress or Progress(quiet=True)
     recipe, is_float = RECIPES[request.quantize], request.quantize == artifacts.FLOAT.name
     with OutputFolder(request.output_folder, command="export", force=request.force, inputs=request.inputs) as folder:

@@ -19,7 +19,7 @@ from exporters.commands import compression_flags as compression
 from exporters.console.native_log import open_closed_streams, quiet_native_output
 from exporters.console.progress import Progress
 from exporters.errors import EXIT_INPUT, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_PASS, ExportError
-from models_tf import registry
+from models_tf import extras, registry
 from models_tf.errors import InputError
 from models_tf.folders import open_folders
 from models_tf.folders.output_folder import check_free
@@ -79,6 +79,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail("interrupted", EXIT_INTERRUPTED, debug)
     except InputError as error:
         return _fail(str(error), EXIT_INPUT, debug)
+    except ModuleNotFoundError as error:
+        known = extras.explain(error)
+        if known is None:
+            return _unforeseen(error, debug)
+        return _fail(str(known), EXIT_INPUT, debug)
     except OSError as error:
         _drop_stdout()
         return _fail(_describe(error), EXIT_INPUT, debug)
@@ -87,8 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ExportError as error:
         return _fail(str(error), error.exit_code, debug)
     except Exception as error:  # noqa: BLE001 - the one place where an unforeseen error becomes a line for the user
-        hint = "" if debug else " Run again with --debug for the trace, and please report it."
-        return _fail(f"internal error: {type(error).__name__}: {str(error).rstrip('.')}.{hint}", EXIT_INTERNAL, debug)
+        return _unforeseen(error, debug)
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -112,6 +116,7 @@ def _export(arguments: list[str]) -> int:
     if options.version:
         return _version()
     wanted = _request(options)
+    extras.require(extras.EXPORT, "An export")
     check_free(wanted.output_folder, force=wanted.force, inputs=wanted.inputs)
     # An export runs small graphs once or twice: a GPU only costs time to start.
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
@@ -138,6 +143,7 @@ def _subcommand(name: str, module: str) -> Callable[[list[str]], int]:
         command.add_arguments(parser)
         parser.add_argument("--debug", action="store_true", help="show the trace of an error")
         options = _parse(parser, arguments)
+        extras.require(extras.EXPORT, f"{PROGRAM} {name}")
         options.command = shlex.join([PROGRAM, name, *arguments])
         with quiet_native_output(enabled=not options.debug) as (stdout, stderr):
             return int(command.run(options, stdout, stderr))
@@ -285,6 +291,11 @@ def _drop_stdout() -> None:
     """What could not be written would be tried again, and complained about, when Python ends."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _unforeseen(error: Exception, debug: bool) -> int:
+    hint = "" if debug else " Run again with --debug for the trace, and please report it."
+    return _fail(f"internal error: {type(error).__name__}: {str(error).rstrip('.')}.{hint}", EXIT_INTERNAL, debug)
 
 
 def _fail(message: str, code: int, debug: bool) -> int:

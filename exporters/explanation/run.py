@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from models_tf import extras
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import sequence_length
@@ -112,6 +113,7 @@ def explain(
     """Runs the model as it was read, in float. `pairs` are second texts; `table` are its weights as TensorFlow has them,
     where that is so already.
     """
+    extras.require(extras.EXPORT, "An explanation")
     check(checkpoint)
     if not texts:
         raise InputError("explain needs a text. Received: none.")

@@ -23,6 +23,7 @@ from exporters.report.versions import cpu_name, versions
 from exporters.request import ExportRequest
 from exporters.sources import base as subject
 from exporters.sources.tokens import TokenSubject
+from models_tf import extras
 from models_tf.folders.output_folder import OutputFolder
 from quantize.recipe import RECIPES
 
@@ -31,6 +32,7 @@ def profile(
     request: ExportRequest, *, rounds: int = DEFAULT_ROUNDS, progress: Progress | None = None, command: str = ""
 ) -> Profile:
     """Profile a token model. With `request.output` the folder appears complete, or not at all."""
+    extras.require(extras.EXPORT, "A profile")
     check(request, rounds)
     progress = progress or Progress(quiet=True)
     recipe = RECIPES[request.quantize]

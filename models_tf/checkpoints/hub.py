@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from models_tf import extras
 from models_tf.errors import InputError
 
 SAFETENSORS = ("model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors")
@@ -15,13 +16,10 @@ PYTORCH = ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*
 
 def download(name: str, files: Iterable[str]) -> Path:
     """The folder in the cache of `huggingface_hub` with `files` and the weights of `name` (owner/name)."""
-    try:
-        from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import HfHubHTTPError
-    except ImportError as error:
-        raise InputError(
-            f'There is no folder {name}, and to read it from the Hugging Face hub: pip install "export-mobile[hub]".'
-        ) from error
+    extras.require(extras.HUB, f"There is no folder {name}, and downloading it from the Hugging Face hub")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError
+
     # The base of the hub's own error is that of its HTTP library, so a broken connection is caught with it.
     http_error: Any = HfHubHTTPError.__base__
     try:

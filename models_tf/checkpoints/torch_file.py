@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from models_tf import extras
 from models_tf.errors import InputError
 
 # Before it, a file could execute code in spite of `weights_only` (CVE-2025-32434).
@@ -70,18 +71,14 @@ class TorchFile:
 
 
 def _torch(path: Path) -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise InputError(
-            f'{path} is a file of PyTorch, which is not installed: pip install "export-mobile[torch]", '
-            "or save the model as model.safetensors."
-        ) from error
+    extras.require(extras.TORCH, f"{path}, a PyTorch file,", otherwise="save the model as model.safetensors")
+    import torch
+
     version = tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2])
     if version < MIN_TORCH:
         raise InputError(
             f"{path} needs PyTorch {'.'.join(map(str, MIN_TORCH))} or newer: older ones may execute what is in it. "
-            f'Received: {torch.__version__}. pip install "export-mobile[torch]".'
+            f"Received: {torch.__version__}. {extras.pip_line(extras.TORCH)}."
         )
     return torch
 

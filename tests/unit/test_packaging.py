@@ -13,10 +13,10 @@ import pytest
 from packaging.requirements import Requirement
 
 from models_tf.ops.projection.library import library_path
+from support.base_install import NOT_SOURCE
 
 ROOT = Path(__file__).parents[2]
 LIBRARIES = ("projection", "tf", "tflite", "ort")
-NOT_SOURCE = shutil.ignore_patterns(".*", "build", "dist", "tests", "*.so", "*.dylib", "*.egg-info", "__pycache__")
 
 
 def project():
@@ -59,13 +59,23 @@ def test_the_library_is_installed(name):
     assert library_path(name).stat().st_size < 2_000_000
 
 
+def test_classifiers_name_the_platform_and_the_python_that_ci_runs():
+    classifiers = project()["classifiers"]
+    pythons = [line.rpartition(" ")[2] for line in classifiers if line.startswith("Programming Language :: Python ::")]
+    assert [f"python{version}" in (ROOT / ".ci/run").read_text(encoding="utf-8") for version in pythons] == [True]
+    assert [line for line in classifiers if line.startswith("Operating System")] == [
+        "Operating System :: POSIX :: Linux"
+    ]
+
+
 def test_the_only_build_requirement_is_setuptools():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert re.findall(r'^requires = \["([a-z-]+)[^,]*"\]', text, flags=re.MULTILINE) == ["setuptools"]
 
 
 def test_every_dependency_has_a_floor_and_a_cap_that_admit_what_is_installed():
-    for line in project()["dependencies"]:
+    described = project()
+    for line in [*described["dependencies"], *described["optional-dependencies"]["export"]]:
         requirement = Requirement(line)
         assert {clause.operator for clause in requirement.specifier} == {">=", "<"}, line
         assert importlib.metadata.version(requirement.name) in requirement.specifier, line
@@ -86,6 +96,7 @@ def test_the_wheel_builds_without_tensorflow_and_holds_the_libraries_and_the_bun
         f"{folder}/golden.json",
         f"{folder}/projection.h",
         "exporters/commands/main.py",
+        *(f"{package}/py.typed" for package in ("exporters", "models_tf", "quantize")),
         "quantize/recipe.py",
     } <= names
     bundled = {path.relative_to(ROOT).as_posix() for path in (ROOT / "models_tf/bundled").rglob("*") if path.is_file()}

@@ -1,0 +1,83 @@
+"""The base install for real: a virtual environment with the wheel and its dependencies, and no extra."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from support.base_install import base_environment
+
+pytestmark = pytest.mark.slow
+
+TEXTS = ["play a song", "book a table for two", "日本 é", ""]
+# Text-in files of both formats, with the projection op that the wheel brings. Runs in the base install.
+RUN = """
+import importlib.util, json, sys
+import numpy as np
+import onnxruntime
+from models_tf.ops.projection import ort_loader, tflite_loader
+
+assert importlib.util.find_spec("tensorflow") is None
+texts, folder = json.loads(sys.argv[1]), sys.argv[2]
+runner = tflite_loader.interpreter(open(f"{folder}/text_int8.tflite", "rb").read()).get_signature_runner()
+(scale, zero_point) = runner.get_output_details()["logits"]["quantization"]
+lite = [(runner(text=np.array([text.encode(), b""], object)[:1])["logits"][0].astype(np.float32) - zero_point) * scale
+        for text in texts]
+session = onnxruntime.InferenceSession(f"{folder}/text_int8.onnx", ort_loader.session_options_with_projection())
+onnx = session.run(["logits"], {"text": np.array(texts, object)})[0]
+print(json.dumps([np.array(lite).tolist(), onnx.tolist()]))
+"""
+
+
+def called(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=600, check=False)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory) -> Path:
+    """The environment's folder of programs."""
+    return base_environment(tmp_path_factory.mktemp("base"))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["models"]])
+def test_the_base_install_answers(base, arguments, tmp_path):
+    done = called(base / "export-mobile", *arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_a_command_that_needs_the_extra_names_the_line_that_installs_it(base, tmp_path):
+    done = called(base / "export-mobile", "--model", "prado", "--quantize", "int8", cwd=tmp_path)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert 'pip install "export-mobile[export]"' in line
+    assert not any(tmp_path.iterdir())
+    # The line works where no index has export-mobile: pip reads the extra's list from what is installed.
+    resolved = called(base / "pip", "install", "--dry-run", "--no-deps", "export-mobile[export]", cwd=tmp_path)
+    assert resolved.returncode == 0, resolved.stderr
+
+
+def test_shipped_files_run_in_the_base_install(base, tmp_path):
+    made = called(
+        sys.executable,
+        "-m",
+        "exporters",
+        "--model",
+        "prado",
+        "--quantize",
+        "int8",
+        "--output",
+        tmp_path / "out",
+        cwd=Path.cwd(),
+    )
+    assert made.returncode == 0, made.stderr
+    done = called(base / "python", "-c", RUN, json.dumps(TEXTS), tmp_path / "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lite, onnx = map(np.array, json.loads(done.stdout))
+    assert lite.shape == onnx.shape == (len(TEXTS), 7)
+    # int8 of two runtimes, each within two steps of the float logits.
+    np.testing.assert_allclose(lite, onnx, atol=1.0)
+    np.testing.assert_array_equal(lite.argmax(1)[:2], onnx.argmax(1)[:2])
