@@ -10,16 +10,13 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import onnx
 
+from quantize.onnx.operators import DENSE, REARRANGES
 from quantize.ranges import CalibrationRanges, RangeCollector, Rows
 
 # What is asked of each tensor. ReduceMin and ReduceMax of ONNX Runtime lose a NaN, a sum keeps it.
 _LOW, _HIGH, _SUM, _PEAK = "low", "high", "sum", "peak"
 # And of what dense layers read, for each channel.
 _LOWS, _HIGHS = "lows", "highs"
-_DENSE = ("Gemm", "MatMul")
-
-# Operators that move values without changing them: the range in front is the range behind.
-_MOVES = ("Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 
 
 def calibrate(float_model: onnx.ModelProto, rows: Rows, *, threads: int = 1) -> CalibrationRanges:
@@ -38,7 +35,7 @@ def calibrate(float_model: onnx.ModelProto, rows: Rows, *, threads: int = 1) -> 
     measured = collector.result()
     ranges = dict(measured.ranges)
     for node in float_model.graph.node:
-        if node.op_type in _MOVES and node.input[0] in ranges and node.output[0] not in ranges:
+        if node.op_type in REARRANGES and node.input[0] in ranges and node.output[0] not in ranges:
             ranges[node.output[0]] = ranges[node.input[0]]
     return dataclasses.replace(measured, ranges=ranges)
 
@@ -85,7 +82,7 @@ def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dic
         for name in node.output:
             if kinds.get(name) == onnx.TensorProto.FLOAT:
                 known.add(name)
-                if node.op_type not in _MOVES or node.input[0] not in known or name in peaks_of:
+                if node.op_type not in REARRANGES or node.input[0] not in known or name in peaks_of:
                     names.append(name)
     questions: dict[str, tuple[str, str]] = {}
     nodes = []
@@ -106,7 +103,7 @@ def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dic
         if name in peaks_of:
             ask(name, _PEAK, "ReduceMin")
     constants = {item.name for item in graph.initializer}
-    dense = [node for node in graph.node if node.op_type in _DENSE and node.input[1] in constants]
+    dense = [node for node in graph.node if node.op_type in DENSE and node.input[1] in constants]
     for name in dict.fromkeys(node.input[0] for node in dense if node.input[0] in known):
         axes = list(range(len(types[name].shape.dim) - 1))
         if axes:

@@ -22,15 +22,11 @@ from quantize.onnx.numbers import (
     weight_scales,
     widen_for_bias,
 )
+from quantize.onnx.operators import BIAS, INTEGER_KERNEL, LOOKUP, SCALE_KEEPING, WEIGHTED
 from quantize.onnx.regions import float_region
 
-# Operators with weights: Conv, and products whose second factor is constant.
-WEIGHTED = ("Conv", "Gemm", "MatMul")
-# Others that compute in integers between two quantizations.
-COMPUTE = ("Add", "Concat", "Mul", "ReduceMean", "Relu", "Sigmoid", "Softmax")
-# Operators that move values without changing them; what else they read are whole numbers.
-MOVES = ("Flatten", "Gather", "Identity", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze")
-_BIAS = 2
+# Gather too, where it picks: a table that it looks up is stored in 8 bits.
+MOVES = (*SCALE_KEEPING, LOOKUP)
 
 
 class QdqWriter:
@@ -61,16 +57,16 @@ class QdqWriter:
         self._unrounded = _unrounded(self._graph, region)
         for node in self._graph.node:
             if node.op_type in WEIGHTED:
-                bias = node.input[_BIAS] if len(node.input) > _BIAS else ""
+                bias = node.input[BIAS] if len(node.input) > BIAS else ""
                 self._uses.setdefault(node.input[1], []).append((node.input[0], bias))
         for position, node in enumerate(list(self._graph.node)):
             if position in region and self._is_float(node):
                 self._keep(node)
             elif node.op_type in WEIGHTED:
                 self._weighted(node)
-            elif node.op_type in COMPUTE and self._is_float(node):
+            elif node.op_type in INTEGER_KERNEL and self._is_float(node):
                 self._compute(node)
-            elif node.op_type == "Gather" and self._constant(node.input[0]) is not None:
+            elif node.op_type == LOOKUP and self._constant(node.input[0]) is not None:
                 self._look_up(node)
             elif node.op_type in MOVES and node.input[0] in self._quantized:
                 self._move(node)
@@ -111,10 +107,10 @@ class QdqWriter:
         axis = 0 if node.op_type == "Conv" or options.get("transB") else weights.ndim - 1
         values, parameters = self._dequantized(node.input[0])
         scales = self._weight_scales(node.input[1], weights, axis)
-        bias = self._constant(node.input[_BIAS]) if len(node.input) > _BIAS else None
-        if bias is None and len(node.input) > _BIAS and node.input[_BIAS]:
+        bias = self._constant(node.input[BIAS]) if len(node.input) > BIAS else None
+        if bias is None and len(node.input) > BIAS and node.input[BIAS]:
             raise ValueError(
-                f"A constant bias was expected. Received: {node.input[_BIAS]}, which {node.op_type} computes with."
+                f"A constant bias was expected. Received: {node.input[BIAS]}, which {node.op_type} computes with."
             )
         if bias is not None:
             scales = widen_for_bias(scales, parameters.scale, bias)

@@ -5,11 +5,10 @@ from typing import Any
 import onnx
 
 from quantize.attention_scores import hides_padding, masked_range
+from quantize.onnx.operators import SCORES
 from quantize.ranges import CalibrationRanges
 
 PROBABILITIES = (0.0, 1.0)
-# What attention scores come from; the other operand of the sum is the mask.
-_SCORES = ("Div", "MatMul", "Mul")
 
 
 def with_fixed_ranges(model: onnx.ModelProto, ranges: CalibrationRanges) -> CalibrationRanges:
@@ -33,7 +32,7 @@ def with_fixed_ranges(model: onnx.ModelProto, ranges: CalibrationRanges) -> Cali
         add = producers.get(masked)
         if add is None or add.op_type != "Add" or masked not in ranges.row_peaks or not sizes.get(masked):
             continue
-        scores = [n for n in add.input if n in producers and producers[n].op_type in _SCORES and readers[n] == 1]
+        scores = [n for n in add.input if n in producers and producers[n].op_type in SCORES and readers[n] == 1]
         if len(scores) != 1:
             continue
         added = _lowest(ranges, producers, next(name for name in add.input if name != scores[0]))

@@ -10,32 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from quantize import significance
-
-# No integer kernel in ONNX Runtime 1.31.
-WITHOUT_KERNEL = ("Abs", "Div", "Erf", "Exp", "Log", "Neg", "Pow", "Reciprocal", "Sqrt", "Sub", "Tanh")
-# With one, but of no use beside the others.
-_NEIGHBORS = ("Add", "Mul", "ReduceMean")
-# One input, one output, the same values.
-MOVES = ("Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
-_PICK = "Gather"
-_STEPS = {
-    "TopK": significance.TOP,
-    "Softmax": significance.SOFTMAX,
-    "Add": significance.ADD,
-    "Mul": significance.ELEMENT,
-    "Sub": significance.ELEMENT,
-    "ReduceMean": significance.MEAN,
-    "Cast": significance.CAST,
-    **dict.fromkeys((_PICK, *MOVES), significance.MOVE),
-}
-
-
-def is_grouped(node: Any) -> bool:
-    """A convolution of some channels by themselves, as a depthwise one is.
-
-    It has few weights, and in integers ONNX Runtime 1.31 multiplies group by group: several times as long as in float.
-    """
-    return node.op_type == "Conv" and any(item.name == "group" and item.i > 1 for item in node.attribute)
+from quantize.onnx.operators import LOOKUP, MOVES, RANKING, REGION_NEIGHBORS, WITHOUT_KERNEL, is_grouped
 
 
 def float_region(nodes: Iterable[Any]) -> set[int]:
@@ -46,9 +21,9 @@ def float_region(nodes: Iterable[Any]) -> set[int]:
     region = _unkerneled(listed) | _ranking(listed)
     made = {name for i in region for name in listed[i].output}
     for i, node in enumerate(listed):
-        if node.op_type in (_PICK, *MOVES) and node.input[0] in made:
+        if node.op_type in (LOOKUP, *MOVES) and node.input[0] in made:
             made.update(node.output)
-            if node.op_type == _PICK:
+            if node.op_type == LOOKUP:
                 region.add(i)
     return region
 
@@ -58,7 +33,7 @@ def _ranking(listed: list[Any]) -> set[int]:
     produced = {name for node in listed for name in node.output}
     steps = []
     for node in listed:
-        kind = _STEPS.get(node.op_type, significance.OTHER)
+        kind = RANKING.get(node.op_type, significance.OTHER)
         inputs = node.input[:1] if kind in (significance.MOVE, significance.TOP) else node.input
         reads = tuple(name for name in inputs if name in produced)
         steps.append(significance.Step(kind=kind, reads=reads, writes=tuple(node.output)))
@@ -73,7 +48,7 @@ def _unkerneled(listed: list[Any]) -> set[int]:
             moved[node.output[0]] = moved.get(node.input[0], node.input[0])
     around = [{moved.get(name, name) for name in (*node.input, *node.output)} - {""} for node in listed]
     seeds = {i for i, node in enumerate(listed) if node.op_type in WITHOUT_KERNEL or is_grouped(node)}
-    candidates = seeds | {i for i, node in enumerate(listed) if node.op_type in _NEIGHBORS}
+    candidates = seeds | {i for i, node in enumerate(listed) if node.op_type in REGION_NEIGHBORS}
     touching: dict[str, list[int]] = {}
     for i in candidates:
         for name in around[i]:

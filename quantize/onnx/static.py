@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 
 from quantize.onnx.graph import clean
+from quantize.onnx.operators import MOVES
 from quantize.onnx.passes.level_dense import level_dense
 from quantize.onnx.passes.mask_table import mask_table
 from quantize.onnx.passes.split_dense import split_dense
@@ -22,8 +23,6 @@ from quantize.onnx.ranges import with_fixed_ranges
 from quantize.ranges import CalibrationRanges
 
 INT8_RANGE = (-128.0, 127.0)
-# Operators that move values without changing them: what is a whole number in front is one behind.
-_MOVES = ("Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
 
 
 def quantize_static(float_model: onnx.ModelProto, ranges: CalibrationRanges) -> onnx.ModelProto:
@@ -66,7 +65,7 @@ def _moved(model: onnx.ModelProto, names: list[str]) -> set[str]:
     """These tensors and those that hold their values in another shape or order."""
     found = set(names)
     for node in model.graph.node:
-        if node.op_type in _MOVES and node.input[0] in found:
+        if node.op_type in MOVES and node.input[0] in found:
             found.update(node.output)
     return found
 

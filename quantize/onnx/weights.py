@@ -13,7 +13,7 @@ import onnx
 from quantize.errors import RecipeError
 from quantize.onnx.graph import clean
 from quantize.onnx.numbers import quantize_table
-from quantize.onnx.regions import is_grouped
+from quantize.onnx.operators import LOOKUP, WEIGHTED, is_grouped
 
 # Below this a Cast costs more than the bytes saved.
 MIN_WEIGHT_ELEMENTS = 16
@@ -55,7 +55,7 @@ def to_float16(float_model: onnx.ModelProto) -> onnx.ModelProto:
     del graph.node[:]
     for node in nodes:
         graph.node.append(node)
-        if node.op_type == "Gather" and node.input[0] in halves:
+        if node.op_type == LOOKUP and node.input[0] in halves:
             found = node.output[0]
             graph.node[-1].output[0] = f"{found}_half"
             graph.node.append(onnx.helper.make_node("Cast", [f"{found}_half"], [found], to=onnx.TensorProto.FLOAT))
@@ -65,12 +65,12 @@ def to_float16(float_model: onnx.ModelProto) -> onnx.ModelProto:
 
 def _lookups(graph: Any) -> set[str]:
     """Constants that are read by Gather only, as the table."""
-    tables = {node.input[0] for node in graph.node if node.op_type == "Gather"}
+    tables = {node.input[0] for node in graph.node if node.op_type == LOOKUP}
     others = {
         name
         for node in graph.node
         for position, name in enumerate(node.input)
-        if node.op_type != "Gather" or position > 0
+        if node.op_type != LOOKUP or position > 0
     }
     constants = {item.name for item in graph.initializer if item.data_type == onnx.TensorProto.FLOAT}
     return (tables - others) & constants
@@ -92,7 +92,7 @@ def _quantize_lookups(graph: Any) -> None:
     del graph.node[:]
     for node in nodes:
         graph.node.append(node)
-        if node.op_type == "Gather" and node.input[0] in parameters:
+        if node.op_type == LOOKUP and node.input[0] in parameters:
             found = node.output[0]
             graph.node[-1].output[0] = f"{found}_integer"
             inputs = [f"{found}_integer", *parameters[node.input[0]]]
@@ -130,7 +130,7 @@ def to_int8_dynamic(float_model: onnx.ModelProto) -> onnx.ModelProto:
             None,
             [],
             [node.name for node in model.graph.node if is_grouped(node)],
-            ["Conv", "MatMul", "Gemm"],
+            list(WEIGHTED),
             {"MatMulConstBOnly": True, "WeightSymmetric": True},
         )
         quantizer.quantize_model()

@@ -9,12 +9,11 @@ import numpy as np
 
 from quantize.ranges import CalibrationRanges, RangeCollector, Rows
 from quantize.tflite import flatbuffer
+from quantize.tflite.operators import DENSE, REARRANGES
 
 # Files from this size on are run by XNNPACK, which is several times faster; smaller ones are quick anyway, and stay
 # independent of its rounding.
 DELEGATE_BYTES = 4_000_000
-# Operators that move values without changing them: the range in front is the range behind.
-_MOVES = ("EXPAND_DIMS", "RESHAPE", "SQUEEZE", "TRANSPOSE")
 
 
 def calibrate(float_model: bytes, rows: Rows, *, threads: int = 1, delegate: bool | None = None) -> CalibrationRanges:
@@ -67,7 +66,7 @@ def _dense_tensors(model: flatbuffer.Model, graph: Any) -> set[int]:
     return {
         int(index)
         for operator in graph.operators
-        if flatbuffer.op_name(model, operator) == "FULLY_CONNECTED"
+        if flatbuffer.op_name(model, operator) == DENSE
         for index in (operator.inputs[0], operator.outputs[0])
     }
 
@@ -77,7 +76,7 @@ def _sources(model: flatbuffer.Model, graph: Any, *, measured: set[int]) -> dict
     sources: dict[int, int] = {}
     for operator in graph.operators:
         source, target = int(operator.inputs[0]), int(operator.outputs[0])
-        moves = flatbuffer.op_name(model, operator) in _MOVES
+        moves = flatbuffer.op_name(model, operator) in REARRANGES
         if moves and target not in measured and not flatbuffer.is_constant(model, graph.tensors[source]):
             sources[target] = sources.get(source, source)
     return sources

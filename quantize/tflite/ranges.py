@@ -14,11 +14,10 @@ from quantize.attention_scores import Interval, hides_padding, masked_range
 from quantize.errors import RecipeError
 from quantize.ranges import CalibrationRanges
 from quantize.tflite.flatbuffer import Model, buffer_bytes, is_constant, op_name, schema, tensor_name
+from quantize.tflite.operators import ARITHMETIC, MOVES
 
 INT8_RANGE = (-128.0, 127.0)
 _INTEGERS = (schema.TensorType.INT8, schema.TensorType.INT32)
-_ARITHMETIC = {"ADD": "add", "SUB": "sub", "MUL": "mul"}
-_MOVES = ("EXPAND_DIMS", "GATHER", "RESHAPE", "SQUEEZE", "STRIDED_SLICE", "SLICE", "TRANSPOSE")
 _PROBABILITIES = (0.0, 1.0)
 
 
@@ -41,7 +40,7 @@ def with_exact_masks(model: Model, ranges: CalibrationRanges) -> CalibrationRang
             changes[target] = INT8_RANGE
             if graph.tensors[source].type == schema.TensorType.INT32 and 0 <= low <= high <= 1:
                 masks[target] = Interval()
-        elif name in (*_MOVES, *_ARITHMETIC):
+        elif name in (*MOVES, *ARITHMETIC):
             found = _follow(model, graph, operator, name, masks)
             if found is not None:
                 masks[int(operator.outputs[0])] = found
@@ -52,7 +51,7 @@ def with_exact_masks(model: Model, ranges: CalibrationRanges) -> CalibrationRang
 def _follow(model: Model, graph: Any, operator: Any, name: str, masks: dict[int, Interval]) -> Interval | None:
     """What an operator makes of a mask; None when it reads something else as well."""
     inputs = [int(i) for i in operator.inputs]
-    if name in _MOVES:
+    if name in MOVES:
         return masks.get(inputs[0])
     position = next((i for i, index in enumerate(inputs) if index in masks), None)
     if position is None or operator.builtinOptions.fusedActivationFunction:
@@ -63,7 +62,7 @@ def _follow(model: Model, graph: Any, operator: Any, name: str, masks: dict[int,
     values = np.frombuffer(buffer_bytes(model, other) or b"", np.float32)
     if values.size != 1:
         return None
-    return masks[inputs[position]].after(_ARITHMETIC[name], float(values[0]), constant_first=position == 1)
+    return masks[inputs[position]].after(ARITHMETIC[name], float(values[0]), constant_first=position == 1)
 
 
 def with_probabilities(model: Model, ranges: CalibrationRanges) -> CalibrationRanges:
@@ -75,7 +74,7 @@ def with_probabilities(model: Model, ranges: CalibrationRanges) -> CalibrationRa
     found: set[int] = set()
     for operator in graph.operators:
         name = op_name(model, operator)
-        if name == "SOFTMAX" or (name in _MOVES and int(operator.inputs[0]) in found):
+        if name == "SOFTMAX" or (name in MOVES and int(operator.inputs[0]) in found):
             found.add(int(operator.outputs[0]))
     names = {tensor_name(graph.tensors[index]) for index in found}
     return ranges.override(dict.fromkeys(names & set(ranges.ranges), _PROBABILITIES))
@@ -116,7 +115,7 @@ def with_saturated_scores(model: Model, ranges: CalibrationRanges) -> Calibratio
     for index, low in lowest.items():
         while name_of(index) in ranges.ranges:
             changes[name_of(index)] = (low, ranges.ranges[name_of(index)][1])
-            if index not in producers or op_name(model, producers[index]) not in _MOVES:
+            if index not in producers or op_name(model, producers[index]) not in MOVES:
                 break
             index = int(producers[index].inputs[0])  # noqa: PLW2901 - walks back over moves
     return ranges.override(changes)

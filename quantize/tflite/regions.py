@@ -11,23 +11,7 @@ from typing import Any
 
 from quantize import significance
 from quantize.tflite.flatbuffer import Model, is_constant, op_name, schema
-
-# What only a layer norm has, and the GELU.
-SEEDS = ("GELU", "RSQRT")
-# Part of a region where they are connected with a seed: the rest of the norm, the skip connection, factors of channels.
-NEIGHBORS = ("ADD", "MEAN", "MUL", "SQUARED_DIFFERENCE", "SUB")
-# Hand values on without changing them; a GATHER picks rows, or looks up a table, which no region made.
-MOVES = ("GATHER", "RESHAPE", "STRIDED_SLICE")
-_STEPS = {
-    "TOPK_V2": significance.TOP,
-    "SOFTMAX": significance.SOFTMAX,
-    "ADD": significance.ADD,
-    "MUL": significance.ELEMENT,
-    "SUB": significance.ELEMENT,
-    "MEAN": significance.MEAN,
-    "CAST": significance.CAST,
-    **dict.fromkeys(("EXPAND_DIMS", "SQUEEZE", *MOVES), significance.MOVE),
-}
+from quantize.tflite.operators import RANKING, REGION_MOVES, REGION_NEIGHBORS, REGION_SEEDS
 
 
 def float_region(model: Model, graph: Any) -> set[int]:
@@ -42,7 +26,7 @@ def float_region(model: Model, graph: Any) -> set[int]:
     for position, operator in enumerate(graph.operators):
         name = op_name(model, operator)
         # What is moved into a region from outside (a mask, that many regions read) is no part of it.
-        fits = name in (*SEEDS, *NEIGHBORS) or (name in MOVES and int(operator.inputs[0]) in made)
+        fits = name in (*REGION_SEEDS, *REGION_NEIGHBORS) or (name in REGION_MOVES and int(operator.inputs[0]) in made)
         if fits and all(graph.tensors[int(i)].type == schema.TensorType.FLOAT32 for i in operator.outputs):
             candidates.add(position)
             made.update(int(i) for i in operator.outputs)
@@ -51,7 +35,7 @@ def float_region(model: Model, graph: Any) -> set[int]:
         # Two operators that read the same tensor are not connected by that, unless a candidate made it.
         for index in _tensors(graph.operators[position]) & made:
             touching.setdefault(index, []).append(position)
-    region = {position for position in candidates if op_name(model, graph.operators[position]) in SEEDS}
+    region = {position for position in candidates if op_name(model, graph.operators[position]) in REGION_SEEDS}
     waiting = list(region)
     while waiting:
         for index in _tensors(graph.operators[waiting.pop()]) & made:
@@ -62,7 +46,7 @@ def float_region(model: Model, graph: Any) -> set[int]:
 
 
 def _step(model: Model, graph: Any, operator: Any) -> significance.Step:
-    kind = _STEPS.get(op_name(model, operator), significance.OTHER)
+    kind = RANKING.get(op_name(model, operator), significance.OTHER)
     if graph.tensors[int(operator.outputs[0])].type != schema.TensorType.FLOAT32:
         kind = significance.OTHER
     reads = [int(i) for i in operator.inputs if i >= 0 and not is_constant(model, graph.tensors[int(i)])]

@@ -20,14 +20,12 @@ from quantize.tflite.flatbuffer import (
     tensor_name,
     write_model,
 )
+from quantize.tflite.operators import DENSE, LOOKUP, WEIGHTED
 from quantize.tflite.passes.compact import compact
 
-# Operator -> (position of the weights among the inputs, axis of the output channels or None for one scale for the
-# whole tensor, version that can do it). Scales per channel need version 12 of FULLY_CONNECTED, one scale needs 9.
-DYNAMIC_OPS: dict[str, tuple[int, int | None, int]] = {
-    "CONV_2D": (1, 0, 5),
-    "FULLY_CONNECTED": (1, None, 9),
-}
+# Operator -> (axis of the output channels or None for one scale for the whole tensor, version that can do it). Scales per
+# channel need version 12 of FULLY_CONNECTED, one scale needs 9.
+_DYNAMIC: dict[str, tuple[int | None, int]] = {"CONV_2D": (WEIGHTED["CONV_2D"].axis, 5), DENSE: (None, 9)}
 # Below this the scale costs more than the bytes saved.
 MIN_WEIGHT_ELEMENTS = 64
 FLOAT16_DEQUANTIZE_VERSION = 3
@@ -86,13 +84,13 @@ def to_int8_dynamic(float_model: bytes) -> bytes:
         leveled: dict[tuple[int, int], int] = {}
         for operator in graph.operators:
             name = op_name(model, operator)
-            if name not in DYNAMIC_OPS:
+            if name not in _DYNAMIC:
                 continue
-            position, axis, version = DYNAMIC_OPS[name]
+            (axis, version), position = _DYNAMIC[name], WEIGHTED[name].position
             index = int(operator.inputs[position])
             if index not in constants or constants[index].size < MIN_WEIGHT_ELEMENTS:
                 continue
-            if name == "FULLY_CONNECTED" and index not in done and _rows_differ(constants[index]):
+            if name == DENSE and index not in done and _rows_differ(constants[index]):
                 changed = _level_rows(model, graph, operator, constants, leveled)
                 if changed is not None:
                     index = int(operator.inputs[position])
@@ -103,7 +101,7 @@ def to_int8_dynamic(float_model: bytes) -> bytes:
             elif done[index] != axis:
                 raise ValueError(f"Weights {tensor_name(graph.tensors[index])!r} are shared by operators that differ.")
             operator.opcodeIndex = add_operator_code(model, getattr(schema.BuiltinOperator, name), version)
-            if name == "FULLY_CONNECTED":
+            if name == DENSE:
                 # The input's zero point follows the data: after ReLU half of a symmetric range would be empty.
                 operator.builtinOptions.asymmetricQuantizeInputs = True
         graph.operators = [
@@ -176,7 +174,7 @@ def _quantize_lookups(model: Model, graph: Any, constants: dict[int, np.ndarray]
     readers: dict[int, set[str]] = {}
     for operator in graph.operators:
         for position, index in enumerate(operator.inputs):
-            kind = "table" if position == 0 and op_name(model, operator) == "GATHER" else "other"
+            kind = "table" if position == 0 and op_name(model, operator) == LOOKUP else "other"
             readers.setdefault(int(index), set()).add(kind)
     tables = {
         i for i, values in constants.items() if readers.get(i) == {"table"} and values.size >= MIN_WEIGHT_ELEMENTS
@@ -186,7 +184,7 @@ def _quantize_lookups(model: Model, graph: Any, constants: dict[int, np.ndarray]
     operators: list[Any] = []
     for operator in graph.operators:
         operators.append(operator)
-        if op_name(model, operator) != "GATHER" or int(operator.inputs[0]) not in tables:
+        if op_name(model, operator) != LOOKUP or int(operator.inputs[0]) not in tables:
             continue
         table, wide = graph.tensors[int(operator.inputs[0])], int(operator.outputs[0])
         narrow = _tensor_like(graph.tensors[wide], schema.TensorType.INT8)

@@ -9,18 +9,11 @@ import onnx
 
 from exporters.formats.audit import Audit
 from models_tf.ops.projection.ort_loader import DOMAIN, MINIMUM_VERSION
+from quantize.onnx.operators import BIAS, DYNAMIC, LINEAR, SCALE_KEEPING, WEIGHTED, is_grouped
 from quantize.onnx.passes.prepend_projection import OP_TYPE as PROJECTION
-from quantize.onnx.regions import float_region, is_grouped
+from quantize.onnx.regions import float_region
 
-# Operators with weights.
-COMPUTE_OPS = ("Conv", "Gemm", "MatMul")
-BIAS_POSITION = 2
-# Operators that pass values on without computing: what is quantized on one side of them is so on the other.
-MOVES = ("Flatten", "Identity", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze")
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
-INTEGER_OPS = ("ConvInteger", "MatMulInteger")
-# Both take (values, scale, zero point).
-LINEAR_OPS = ("QuantizeLinear", "DequantizeLinear")
 MIN_WEIGHT_ELEMENTS = 64
 # Oldest ONNX Runtime that knows an opset, by its release notes.
 _RUNTIMES = {13: "1.6", 14: "1.8", 15: "1.10", 16: "1.11", 17: "1.12", 18: "1.14", 19: "1.15", 20: "1.17", 21: "1.18"}
@@ -50,7 +43,7 @@ class _Graph:
     def origin(self, name: str) -> Any:
         """The operator that computed the values of the tensor, before any moves; None for inputs and constants."""
         node = self.producers.get(name)
-        while node is not None and node.op_type in MOVES:
+        while node is not None and node.op_type in SCALE_KEEPING:
             node = self.producers.get(node.input[0])
         return node
 
@@ -59,7 +52,7 @@ class _Graph:
         if name in self.outputs:
             yield None
         for node in self.readers.get(name, ()):
-            if node.op_type in MOVES:
+            if node.op_type in SCALE_KEEPING:
                 for moved in node.output:
                     yield from self.destinations(moved)
             else:
@@ -75,7 +68,7 @@ class _Graph:
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Constants other than scales and zero points."""
-        side = {name for node in self.nodes if node.op_type in LINEAR_OPS for name in node.input[1:]}
+        side = {name for node in self.nodes if node.op_type in LINEAR for name in node.input[1:]}
         return {name: values for name, values in self.constants.items() if name not in side}
 
 
@@ -124,12 +117,12 @@ def _min_runtime(model: Any) -> str:
 
 def _check_int8(graph: _Graph) -> Iterator[str]:
     counts = Counter(node.op_type for node in graph.nodes)
-    for name in INTEGER_OPS:
+    for name in DYNAMIC:
         if counts[name]:
             yield f"{name} takes its scales while running: that is int8-dynamic"
     if counts["ReduceSum"]:
         yield "ReduceSum was quantized: use ReduceMean"
-    if not any(counts[name] for name in COMPUTE_OPS):
+    if not any(counts[name] for name in WEIGHTED):
         yield "no operator with weights"
     kept = {id(graph.nodes[position]) for position in float_region(graph.nodes)}
     for node in graph.nodes:
@@ -137,7 +130,7 @@ def _check_int8(graph: _Graph) -> Iterator[str]:
             yield from _check_quantize(graph, node)
         elif node.op_type == "DequantizeLinear":
             yield from _check_dequantize(graph, node)
-        elif node.op_type not in (*MOVES, PROJECTION) and id(node) not in kept:
+        elif node.op_type not in (*SCALE_KEEPING, PROJECTION) and id(node) not in kept:
             yield from _check_operator(graph, node, kept)
     for table in graph.tables():
         if table.dtype not in (np.int8, np.uint8):
@@ -196,11 +189,11 @@ def _check_constant(graph: _Graph, node: Any, position: int, dequantize: Any) ->
         yield f"{node.op_type} takes the scales of its constants while running"
         return
     values, scale, *zero = (graph.constants[name] for name in dequantize.input)
-    if position == BIAS_POSITION and node.op_type in COMPUTE_OPS:
+    if position == BIAS and node.op_type in WEIGHTED:
         if values.dtype != np.int32:
             yield f"the bias of {node.op_type} is {values.dtype.name}, not int32"
         return
-    if node.op_type not in COMPUTE_OPS:
+    if node.op_type not in WEIGHTED:
         if values.dtype not in (np.int8, np.uint8):
             yield f"a constant of {node.op_type} is {values.dtype.name}, not 8 bits"
         return
@@ -238,18 +231,16 @@ def _check_input(graph: _Graph, name: str) -> Iterator[str]:
 
 def _check_dynamic(graph: _Graph) -> Iterator[str]:
     counts = Counter(node.op_type for node in graph.nodes)
-    if not any(counts[name] for name in INTEGER_OPS):
+    if not any(counts[name] for name in DYNAMIC):
         yield "no operator with 8-bit weights"
     for node in graph.nodes:
-        weighted = node.op_type in COMPUTE_OPS and any(name in graph.constants for name in node.input[:2])
+        weighted = node.op_type in WEIGHTED and any(name in graph.constants for name in node.input[:2])
         if weighted and not is_grouped(node):  # see `to_int8_dynamic_onnx`
             yield f"weights of {node.op_type} are float"
     for table in graph.tables():
         if table.dtype not in (np.int8, np.uint8):
             yield f"a table of Gather is {table.dtype.name}, not 8 bits: the embedding was left out"
-    fixed = Counter(
-        node.op_type for node in graph.nodes if node.op_type in LINEAR_OPS and not _reads_table(graph, node)
-    )
+    fixed = Counter(node.op_type for node in graph.nodes if node.op_type in LINEAR and not _reads_table(graph, node))
     for kind, count in fixed.items():
         yield f"{count} {kind}: activations have fixed scales"
 
@@ -276,5 +267,5 @@ def _check_float32(graph: _Graph) -> Iterator[str]:
         if kinds[kind]:
             yield f"{kinds[kind]} constants are {kind}"
     for node in graph.nodes:
-        if node.op_type in (*LINEAR_OPS, *INTEGER_OPS):
+        if node.op_type in (*LINEAR, *DYNAMIC):
             yield f"{node.op_type} in a float model"

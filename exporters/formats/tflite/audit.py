@@ -8,15 +8,10 @@ import numpy as np
 
 from exporters.formats.audit import Audit
 from quantize.tflite.flatbuffer import TYPE_NAMES, is_constant, op_name, read_model
+from quantize.tflite.operators import BIAS, DYNAMIC_FLOAT, LOOKUP, WEIGHTED
 from quantize.tflite.passes.prepend_projection import CUSTOM_OP
 from quantize.tflite.regions import float_region
 
-# Operators with weights: position of the weights, axis of the output channels. A table (GATHER) has one scale.
-WEIGHT_OPS = {"CONV_2D": (1, 0), "FULLY_CONNECTED": (1, 0), "DEPTHWISE_CONV_2D": (1, 3)}
-TABLE_OP = "GATHER"
-BIAS_POSITION = 2
-# Weights that int8-dynamic leaves in float: few, and XNNPACK has no kernel for them with dynamic activations.
-DYNAMIC_FLOAT_OPS = ("DEPTHWISE_CONV_2D",)
 FLOATS = ("FLOAT32", "FLOAT16")
 # A constant with fewer elements is a setting of an operator rather than weights.
 MIN_WEIGHT_ELEMENTS = 64
@@ -115,8 +110,8 @@ def _weights(model: Any, graph: Any) -> Iterator[tuple[str, Any, int]]:
     """Operator name, constant weights and channel axis of each operator that has them."""
     for operator in graph.operators:
         name = op_name(model, operator)
-        if name in WEIGHT_OPS:
-            position, axis = WEIGHT_OPS[name]
+        if name in WEIGHTED:
+            position, axis = WEIGHTED[name]
             tensor = graph.tensors[operator.inputs[position]]
             if is_constant(model, tensor):
                 yield name, tensor, axis
@@ -125,7 +120,7 @@ def _weights(model: Any, graph: Any) -> Iterator[tuple[str, Any, int]]:
 def _tables(model: Any, graph: Any) -> Iterator[Any]:
     """Constants that are looked up: embeddings."""
     for operator in graph.operators:
-        if op_name(model, operator) == TABLE_OP:
+        if op_name(model, operator) == LOOKUP:
             tensor = graph.tensors[operator.inputs[0]]
             # A table of whole numbers (an order of tokens) is looked up as it is: there is nothing to round.
             if (
@@ -147,9 +142,9 @@ def _elements(tensor: Any) -> int:
 def _parameters(model: Any, graph: Any) -> int:
     """Elements of all weights and biases, shared ones once."""
     biases = {
-        int(operator.inputs[BIAS_POSITION])
+        int(operator.inputs[BIAS])
         for operator in graph.operators
-        if op_name(model, operator) in WEIGHT_OPS and len(operator.inputs) > BIAS_POSITION
+        if op_name(model, operator) in WEIGHTED and len(operator.inputs) > BIAS
     }
     found = {}
     for index, tensor in enumerate(graph.tensors):
@@ -212,7 +207,7 @@ def _allowed_in_float(model: Any, graph: Any) -> set[int]:
 def _check_int8_weights(model: Any, graph: Any) -> Iterator[str]:
     for tensor in _tables(model, graph):
         if _kind(tensor) != "INT8":
-            yield f"a table of {TABLE_OP} is {_kind(tensor).lower()}, not int8"
+            yield f"a table of {LOOKUP} is {_kind(tensor).lower()}, not int8"
     found = False
     for name, tensor, axis in _weights(model, graph):
         found = True
@@ -234,7 +229,7 @@ def _check_dynamic(model: Any, graph: Any) -> Iterator[str]:
     found = False
     for name, tensor, _ in _weights(model, graph):
         found = True
-        if _kind(tensor) != "INT8" and _elements(tensor) >= MIN_WEIGHT_ELEMENTS and name not in DYNAMIC_FLOAT_OPS:
+        if _kind(tensor) != "INT8" and _elements(tensor) >= MIN_WEIGHT_ELEMENTS and name not in DYNAMIC_FLOAT:
             yield f"weights of {name} are {_kind(tensor).lower()}, not int8"
         elif np.any(_zero_points(tensor)):
             yield f"weights of {name} are not symmetric: a zero point differs from 0"
@@ -242,10 +237,10 @@ def _check_dynamic(model: Any, graph: Any) -> Iterator[str]:
         yield "no operator with weights"
     for tensor in _tables(model, graph):
         if _kind(tensor) != "INT8":
-            yield f"a table of {TABLE_OP} is {_kind(tensor).lower()}, not int8: the embedding was left out"
+            yield f"a table of {LOOKUP} is {_kind(tensor).lower()}, not int8: the embedding was left out"
     for operator in graph.operators:
         name = op_name(model, operator)
-        if name in WEIGHT_OPS and _kind(graph.tensors[operator.inputs[0]]) != "FLOAT32":
+        if name in WEIGHTED and _kind(graph.tensors[operator.inputs[0]]) != "FLOAT32":
             yield f"{name} reads {_kind(graph.tensors[operator.inputs[0]]).lower()} activations, not float32"
 
 

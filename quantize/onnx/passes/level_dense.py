@@ -17,11 +17,9 @@ import numpy as np
 import onnx
 
 from quantize.channel_factors import divided_range, input_factors
-from quantize.onnx.regions import MOVES, float_region
+from quantize.onnx.operators import BIAS, DENSE, MOVES
+from quantize.onnx.regions import float_region
 from quantize.ranges import CalibrationRanges
-
-_DENSE = ("Gemm", "MatMul")
-_BIAS = 2
 
 
 def level_dense(model: onnx.ModelProto, ranges: CalibrationRanges) -> CalibrationRanges:
@@ -52,7 +50,7 @@ class _Leveler:
     def run(self) -> CalibrationRanges:
         uses: dict[tuple[str, int], list[onnx.NodeProto]] = {}
         for node in self._graph.node:
-            if node.op_type in _DENSE and node.input[1] in self._weights:
+            if node.op_type in DENSE and node.input[1] in self._weights:
                 uses.setdefault((node.input[1], _channel_axis(node)), []).append(node)
         # Weights that something else reads too stay as they are.
         groups = [nodes for (name, _), nodes in uses.items() if len(nodes) == len(self._readers[name])]
@@ -109,7 +107,7 @@ class _Leveler:
             maker is not None
             and name in self._alone - own
             and name not in self._outputs
-            and all(bias in self._constants for bias in maker.input[_BIAS:])
+            and all(bias in self._constants for bias in maker.input[BIAS:])
             and all(reader.output[0] in self._region | own for reader in self._readers[name])
         )
 
@@ -119,8 +117,8 @@ class _Leveler:
         by_rows = _channel_axis(node) == 1
         kernel = self._values(node.input[1]) / (factors[:, None] if by_rows else factors)
         node.input[1] = self._add(f"{leveled}:kernel", kernel)
-        if len(node.input) > _BIAS:
-            node.input[_BIAS] = self._add(f"{leveled}:bias", self._values(node.input[_BIAS]) / factors)
+        if len(node.input) > BIAS:
+            node.input[BIAS] = self._add(f"{leveled}:bias", self._values(node.input[BIAS]) / factors)
         back = self._add(f"{leveled}:back", factors)
         node.output[0] = leveled
         self._behind[leveled] = onnx.helper.make_node("Mul", [leveled, back], [name])

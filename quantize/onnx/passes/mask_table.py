@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import onnx
 
+from quantize.onnx.operators import MOVES
+
 _ARITHMETIC: dict[str, Any] = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply}
-_MOVES = ("Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
 
 
 def mask_table(model: onnx.ModelProto, ranges: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
@@ -44,7 +45,7 @@ def mask_table(model: onnx.ModelProto, ranges: Mapping[str, tuple[float, float]]
             chains[node.output[0]] = (node.input[0], np.array([0, 1], np.float32))
             continue
         followed = [name for name in node.input if name in chains]
-        if followed and node.op_type in _MOVES and node.input[0] in chains:
+        if followed and node.op_type in MOVES and node.input[0] in chains:
             integers, table = chains[node.input[0]]
             name = node.output[0]
             node.input[0], node.output[0] = integers, f"{name}:mask"

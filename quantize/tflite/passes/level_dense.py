@@ -18,10 +18,10 @@ import numpy as np
 from quantize.channel_factors import divided_range, input_factors, output_factors
 from quantize.ranges import CalibrationRanges
 from quantize.tflite.flatbuffer import Model, add_operator_code, buffer_bytes, is_constant, op_name, schema, tensor_name
+from quantize.tflite.operators import BIAS, DENSE, WEIGHTED
 from quantize.tflite.regions import float_region
 
-_DENSE = "FULLY_CONNECTED"
-_WEIGHTS, _BIAS = 1, 2
+_WEIGHTS = WEIGHTED[DENSE].position
 
 
 def level_dense(model: Model, ranges: CalibrationRanges) -> CalibrationRanges:
@@ -70,7 +70,7 @@ class _Leveler:
         return dataclasses.replace(self._ranges, ranges={**self._ranges.ranges, **self._found})
 
     def _is_dense(self, operator: Any) -> bool:
-        if op_name(self._model, operator) != _DENSE or operator.builtinOptions.fusedActivationFunction:
+        if op_name(self._model, operator) != DENSE or operator.builtinOptions.fusedActivationFunction:
             return False
         return all(is_constant(self._model, self._graph.tensors[int(i)]) for i in operator.inputs[1:] if i >= 0)
 
@@ -146,7 +146,7 @@ class _Leveler:
         index, inputs = int(operator.outputs[0]), [int(i) for i in operator.inputs]
         if -1 not in known:
             known[-1] = self._add_constant(factors)
-        for position, shape in ((_WEIGHTS, (-1, 1)), (_BIAS, (-1,))):
+        for position, shape in ((_WEIGHTS, (-1, 1)), (BIAS, (-1,))):
             if position < len(inputs) and inputs[position] >= 0:
                 old = inputs[position]
                 if old not in known:

@@ -9,14 +9,15 @@ Requires: a float graph. Ensures: no two constant weights of FULLY_CONNECTED wit
 from typing import Any
 
 from quantize.tflite.flatbuffer import Model, buffer_bytes, is_constant, op_name
+from quantize.tflite.operators import DENSE, WEIGHTED
 
-_WEIGHTS = 1
+_WEIGHTS = WEIGHTED[DENSE].position
 
 
 def share_weights(model: Model) -> None:
     """Edits every subgraph in place; tensors that nobody reads any more stay behind."""
     for graph in model.subgraphs:
-        dense = [operator for operator in graph.operators if op_name(model, operator) == "FULLY_CONNECTED"]
+        dense = [operator for operator in graph.operators if op_name(model, operator) == DENSE]
         first: dict[Any, int] = {}
         table = {
             index: first.setdefault(_key(model, graph, index), index)

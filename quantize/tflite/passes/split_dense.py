@@ -15,6 +15,7 @@ import numpy as np
 
 from quantize.ranges import CalibrationRanges
 from quantize.tflite.flatbuffer import Model, buffer_bytes, is_constant, op_name, schema, tensor_name
+from quantize.tflite.operators import DENSE, SPLITS
 
 # Widest to narrowest part. Below it one fused layer costs less than half a bit and saves two reads of the input.
 RATIO = 1.25
@@ -31,7 +32,7 @@ def split_dense(model: Model, ranges: CalibrationRanges) -> int:
             readers.setdefault(int(index), []).append(operator)
     uses: dict[int, list[Any]] = {}
     for operator in graph.operators:
-        if op_name(model, operator) == "FULLY_CONNECTED":
+        if op_name(model, operator) == DENSE:
             uses.setdefault(int(operator.inputs[1]), []).append(operator)
     gone: set[int] = set()
     parts: dict[int, list[Any]] = {}
@@ -64,7 +65,7 @@ def _split(model: Model, graph: Any, dense: Any, readers: dict[int, list[Any]]) 
 def _axis(model: Model, graph: Any, split: Any) -> int | None:
     """Along which axis an operator splits; None for other operators."""
     name = op_name(model, split)
-    if name not in ("SPLIT", "SPLIT_V"):
+    if name not in SPLITS:
         return None
     axis, values = (split.inputs[0], split.inputs[1]) if name == "SPLIT" else (split.inputs[2], split.inputs[0])
     data = buffer_bytes(model, graph.tensors[int(axis)])
