@@ -11,7 +11,7 @@ from pathlib import Path
 
 from exporters.request_fields import check_fields
 from models_tf import registry
-from models_tf.compress.settings import COMPRESSIBLE, Compression
+from models_tf.compress.settings import Compression
 from models_tf.data import DEFAULT_SEPARATOR, check_separator
 from models_tf.errors import InputError
 from models_tf.layers.text_config import MAX_SEQ_LEN
@@ -25,11 +25,6 @@ TOKEN_TASKS = ("classification", "regression", "token-classification", "question
 FOLDS = ("full", "safe", "off")
 TARGETS = ("tflite", "onnx")
 OUTPUT_ROOT = Path("export-mobile-out")
-# A test holds this against the families, which a command line must not import.
-PRESETS_HELP = (
-    "sizes of --random-init, the first by default: mobilebert opt, tiny, ib-bert; bert base; ghostbert half, half-small; "
-    "powerbert base, small; albert base, large, xlarge, xxlarge; tagger small"
-)
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
 
 
@@ -155,9 +150,9 @@ class ExportRequest:
 
     def _check_compression(self) -> None:
         wanted = self.compression
-        if wanted is not None and self.model not in (None, *COMPRESSIBLE):
+        if wanted is not None and self.model not in (None, *registry.compressible()):
             raise InputError(
-                f"Only BERT can be compressed ({', '.join(COMPRESSIBLE)}). Received: --model {self.model} with "
+                f"Only BERT can be compressed ({', '.join(registry.compressible())}). Received: --model {self.model} with "
                 "--prune-heads or the like."
             )
         if wanted is not None and wanted.needs_rows and self.random_init:

@@ -4,9 +4,12 @@ import difflib
 import importlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from models_tf.errors import InputError
+
+if TYPE_CHECKING:
+    from models_tf.checkpoints.family import Family
 
 BUNDLED = Path(__file__).parent / "bundled"
 # What goes into a model: features of the projection op, or the ids of a vocabulary's tokens.
@@ -15,24 +18,24 @@ KINDS = PROJECTION, TOKENS = ("projection", "tokens")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelEntry:
-    """One model: where its config and its Keras class are, and which trained ones ship with the package.
-
-    Checkpoints of models of kind "tokens" are folders of Hugging Face's form: `convert` says how they are read.
+    """One model. A projection model names its config and its Keras class, and may have trained ones that ship with the
+    package (`tasks`); a token model names its `Family`.
     """
 
     name: str
     summary: str
-    config: str
-    model: str
-    kind: str = PROJECTION
-    convert: str = ""
+    config: str = ""
+    model: str = ""
     tasks: tuple[str, ...] = field(default=())
+    family_path: str = ""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"`kind` must be one of {', '.join(KINDS)}. Received: {self.kind!r}.")
-        if bool(self.convert) != (self.kind == TOKENS):
-            raise ValueError(f"`convert` is for models of kind {TOKENS}. Received: {self.convert!r} for {self.name}.")
+        if bool(self.family_path) == bool(self.config and self.model):
+            raise ValueError(f"{self.name} must name its family, or its config and model. Received: both, or neither.")
+
+    @property
+    def kind(self) -> str:
+        return TOKENS if self.family_path else PROJECTION
 
     def config_class(self) -> Any:
         return _resolve(self.config)
@@ -40,13 +43,13 @@ class ModelEntry:
     def model_class(self) -> Any:
         return _resolve(self.model)
 
-    def family(self) -> Any:
-        """The `Family` of a model of kind "tokens": how its checkpoints are read and written."""
+    def family(self) -> "Family":
+        """What is special about a token model."""
         if self.kind != TOKENS:
             raise InputError(
-                f"{self.name} has no checkpoints of Hugging Face's form: expected {' or '.join(names(TOKENS))}."
+                f"{self.name} has no checkpoints in Hugging Face format: expected {' or '.join(names(TOKENS))}."
             )
-        return _resolve(self.convert)
+        return _resolve(self.family_path)
 
     def bundled_folder(self, task: str | None = None) -> Path:
         """Folder of a bundled checkpoint; the first task is the default."""
@@ -81,50 +84,32 @@ MODELS = {
         ModelEntry(
             name="mobilebert",
             summary="thin BERT for phones, about 25 MB in int8; classification, tagging, question answering",
-            config="models_tf.encoder.config:EncoderConfig",
-            model="models_tf.encoder.model:Encoder",
-            kind=TOKENS,
-            convert="models_tf.mobilebert.convert:FAMILY",
+            family_path="models_tf.mobilebert.convert:FAMILY",
         ),
         ModelEntry(
             name="bert",
             summary="BERT, any size; the same tasks, and a teacher for smaller models",
-            config="models_tf.encoder.config:EncoderConfig",
-            model="models_tf.encoder.model:Encoder",
-            kind=TOKENS,
-            convert="models_tf.bert.convert:FAMILY",
+            family_path="models_tf.bert.convert:FAMILY",
         ),
         ModelEntry(
             name="ghostbert",
             summary="a pruned BERT with cheap ghost features beside what was kept; made by `export-mobile compress`",
-            config="models_tf.encoder.config:EncoderConfig",
-            model="models_tf.encoder.model:Encoder",
-            kind=TOKENS,
-            convert="models_tf.ghostbert.convert:FAMILY",
+            family_path="models_tf.ghostbert.convert:FAMILY",
         ),
         ModelEntry(
             name="powerbert",
             summary="a BERT that drops the least significant tokens from layer to layer; classification of long texts",
-            config="models_tf.encoder.config:EncoderConfig",
-            model="models_tf.encoder.model:Encoder",
-            kind=TOKENS,
-            convert="models_tf.powerbert.convert:FAMILY",
+            family_path="models_tf.powerbert.convert:FAMILY",
         ),
         ModelEntry(
             name="albert",
             summary="a BERT whose layers share their weights, with a narrow word embedding; about 12 MB in int8",
-            config="models_tf.encoder.config:EncoderConfig",
-            model="models_tf.encoder.model:Encoder",
-            kind=TOKENS,
-            convert="models_tf.albert.convert:FAMILY",
+            family_path="models_tf.albert.convert:FAMILY",
         ),
         ModelEntry(
             name="tagger",
             summary="a BERT of three layers that tags words, distilled from a larger one on texts without labels",
-            config="models_tf.encoder.config:EncoderConfig",
-            model="models_tf.encoder.model:Encoder",
-            kind=TOKENS,
-            convert="models_tf.tagger.convert:FAMILY",
+            family_path="models_tf.tagger.convert:FAMILY",
         ),
     )
 }
@@ -141,6 +126,16 @@ def get(name: str) -> ModelEntry:
 def names(kind: str | None = None) -> tuple[str, ...]:
     """The models of a kind, or all."""
     return tuple(name for name, entry in MODELS.items() if kind in (None, entry.kind))
+
+
+def compressible() -> tuple[str, ...]:
+    """The models that `export-mobile compress` takes."""
+    return tuple(name for name in names(TOKENS) if MODELS[name].family().compressed is not None)
+
+
+def presets() -> str:
+    """The presets of each token model for help texts, the default first."""
+    return "; ".join(f"{name} {', '.join(MODELS[name].family().presets)}" for name in names(TOKENS))
 
 
 def nearest(name: str, choices: tuple[str, ...]) -> str:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from exporters.commands.compression_flags import add_compression, add_data, from_args
+from models_tf import registry
 from models_tf.checkpoints.folder import RECORD_FILE
-from models_tf.compress.settings import COMPRESSIBLE, DEFAULT_ROWS, Compression
+from models_tf.compress.settings import DEFAULT_ROWS, Compression
 from models_tf.encoder.heads import BASE
 from models_tf.errors import InputError
 
@@ -22,7 +23,7 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--model", metavar="NAME", help=f"{', '.join(COMPRESSIBLE)} (default: what the checkpoint says)")
+    add("--model", metavar="NAME", help=f"{', '.join(registry.compressible())} (default: what the checkpoint says)")
     add("--checkpoint", required=True, metavar="DIR", help="a Hugging Face folder or hub id, or one that `train` wrote")
     add("--data", type=Path, metavar="FILE", help="rows to choose by: labelled for --prune-heads and --prune-ffn")
     add(

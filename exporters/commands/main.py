@@ -197,7 +197,7 @@ def _export_parser() -> _Parser:
         help="a folder that `export-mobile train` wrote; for token models a Hugging Face folder or hub id too",
     )
     add("--random-init", action="store_true", help="token models: untrained weights, for size and speed work")
-    add("--preset", metavar="NAME", help=request.PRESETS_HELP)
+    add("--preset", metavar="NAME", help=f"sizes of --random-init, the first by default: {registry.presets()}")
     add(
         "--quantize",
         default=request.DEFAULT_RECIPE,

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--model", metavar="NAME", help=", ".join(registry.names(registry.TOKENS)))
     add("--checkpoint", type=Path, metavar="DIR", help="a Hugging Face folder or hub id, or one that `train` wrote")
     add("--random-init", action="store_true", help="untrained weights of a preset's sizes")
-    add("--preset", metavar="NAME", help=request.PRESETS_HELP)
+    add("--preset", metavar="NAME", help=f"sizes of --random-init, the first by default: {registry.presets()}")
     add("--task", metavar="NAME", help=f"{', '.join(request.TOKEN_TASKS)} (default: what the head says)")
     add("--quantize", default=DEFAULT_RECIPE, metavar="RECIPE", help=f"as in an export (default {DEFAULT_RECIPE})")
     add("--target", default=",".join(request.TARGETS), metavar="LIST", help="tflite,onnx (default both)")

@@ -114,8 +114,7 @@ def _add_token_arguments(group: Any) -> None:
     group.add_argument(
         "--preset",
         metavar="NAME",
-        help="sizes of a new model (mobilebert: opt, tiny, ib-bert; bert: base; ghostbert: half, half-small; powerbert: "
-        "base, small; albert: base, large, xlarge, xxlarge; tagger: small)",
+        help=f"sizes of a new model, the first by default: {registry.presets()}",
     )
     group.add_argument("--text-pair-column", metavar="NAME", help="the second text of a row")
     group.add_argument(

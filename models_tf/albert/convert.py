@@ -1,8 +1,8 @@
 """PyTorch's tensors of ALBERT: the rename table. The head of masked words is left out."""
 
-from models_tf.albert.config import MODEL_TYPE, PRESETS, from_document, groups_of, to_document
-from models_tf.checkpoints.family import Family
-from models_tf.checkpoints.port import PortLine, dense, norm, table
+from models_tf.albert.config import CONFIG, PRESETS, groups_of
+from models_tf.checkpoints.family import Compressed, Family
+from models_tf.checkpoints.rename import PortLine, dense, norm, table
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
 
@@ -61,14 +61,13 @@ def unread(_config: EncoderConfig, prefix: str) -> frozenset[str]:
 
 
 FAMILY = Family(
-    name=MODEL_TYPE,
+    config=CONFIG,
     prefix=PREFIX,
     architectures=ARCHITECTURES,
     presets=PRESETS,
-    from_document=from_document,
-    to_document=to_document,
     lines=lines,
     unread=unread,
     pretraining_heads=PRETRAINING_HEADS,
     order_layer=SENTENCE_ORDER,
+    compressed=Compressed(plain="albert", retention="albert"),
 )

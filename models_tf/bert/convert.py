@@ -3,9 +3,9 @@
 The projection of a factorised embedding is ours; no other program has it.
 """
 
-from models_tf.bert.config import MODEL_TYPE, PRESETS, from_document, to_document
-from models_tf.checkpoints.family import Family
-from models_tf.checkpoints.port import PortLine, dense, norm, table
+from models_tf.bert.config import CONFIG, PRESETS
+from models_tf.checkpoints.family import Compressed, Family
+from models_tf.checkpoints.rename import PortLine, dense, norm, table
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
 
@@ -29,6 +29,7 @@ LAYER_DENSE = {
     "ffn.0.output": "output.dense",
 }
 LAYER_NORMS = {"attention_norm": "attention.output.LayerNorm", "ffn.0.norm": "output.LayerNorm"}
+COMPRESSED = Compressed(plain="bert", ghosts="ghostbert", retention="powerbert")
 
 
 def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
@@ -55,12 +56,11 @@ def unread(_config: EncoderConfig, prefix: str) -> frozenset[str]:
 
 
 FAMILY = Family(
-    name=MODEL_TYPE,
+    config=CONFIG,
     prefix=PREFIX,
     architectures=ARCHITECTURES,
     presets=PRESETS,
-    from_document=from_document,
-    to_document=to_document,
     lines=lines,
     unread=unread,
+    compressed=COMPRESSED,
 )

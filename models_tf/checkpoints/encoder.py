@@ -107,7 +107,7 @@ def load(
     document = read_document(folder)
     where = str(folder / CONFIG_FILE)
     family = _family(document, model, where)
-    config = family.from_document(document, where)
+    config = family.config.from_document(document, where)
     stored = family.head_of(document, where)
     fresh = new_head_labels is not None
     weights = open_weights(folder)
@@ -174,7 +174,7 @@ def random_init(
     family = registry.get(model).family()
     document = dict(source if isinstance(source, Mapping) else family.preset(source))
     _family(document, model, CONFIG_FILE)
-    config = family.from_document(document, CONFIG_FILE)
+    config = family.config.from_document(document, CONFIG_FILE)
     family.check_head(head, config)
     _check_labels(labels, head)
     wanted = make_head(head, labels)
@@ -226,7 +226,7 @@ def to_document(checkpoint: EncoderCheckpoint) -> dict[str, Any]:
     kept = {key: value for key, value in checkpoint.document.items() if key not in dropped}
     found = {
         "architectures": [family.architecture(checkpoint.head.kind)],
-        **family.to_document(checkpoint.config, kept),
+        **family.config.to_document(checkpoint.config, kept),
         "torch_dtype": "float32",
     }
     if checkpoint.labels:

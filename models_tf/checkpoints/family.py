@@ -1,10 +1,14 @@
-"""`Family`: what the reader of checkpoints must know of one kind of model. Each `models_tf/<model>/convert.py` has one."""
+"""`Family`: all that is special about one BERT-like architecture. Each `models_tf/<model>/convert.py` has one.
+
+Imports neither TensorFlow nor numpy: help texts are made from families.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models_tf.checkpoints.port import PortLine, dense
+from models_tf.checkpoints.config_fields import ConfigTable
+from models_tf.checkpoints.rename import PortLine, dense
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS, Head
 from models_tf.errors import InputError
@@ -30,8 +34,25 @@ PRETRAINING_HEADS = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
+class Compressed:
+    """The family that a compressed network belongs to: one with `ghosts`, one that drops tokens (`retention`), and any
+    other (`plain`). None: the family cannot have them.
+    """
+
+    plain: str
+    ghosts: str | None = None
+    retention: str | None = None
+
+    def name(self, config: EncoderConfig) -> str:
+        """What such a network is called."""
+        if config.ghost_heads or config.ghost_folds:
+            return self.ghosts or self.plain
+        return self.retention or self.plain if config.retention else self.plain
+
+
+@dataclass(frozen=True, kw_only=True)
 class Family:
-    """`name` is the registry's and config.json's `model_type`.
+    """`config` is the table of its config.json, whose `model_type` is the name.
 
     `architectures`: class of `transformers` -> head; the first of each head is the one that is written.
     `lines(config, prefix)`: every tensor that an encoder of the family may have, by PyTorch's names.
@@ -39,16 +60,15 @@ class Family:
     `fillers(config, prefix)`: those of them that PyTorch expects, with their shapes; written as an identity.
     `reads`: other `model_type`s whose checkpoints are taken as they are and become one of this family.
     `heads`: what may stand on top of it, the usual one first.
+    `compressed`: what it becomes when it is compressed; None where it cannot be.
     `pretraining_heads`: tensors beside the encoder that are left out where it is read without a head.
     `order_layer`: PyTorch's name of the one among them that tells sentence order.
     """
 
-    name: str
+    config: ConfigTable
     prefix: str
     architectures: Mapping[str, str]
     presets: Mapping[str, Mapping[str, Any]]
-    from_document: Callable[[Mapping[str, Any], str], EncoderConfig]
-    to_document: Callable[[EncoderConfig, Mapping[str, Any]], dict[str, Any]]
     lines: Callable[[EncoderConfig, str], list[PortLine]]
     unread: Callable[[EncoderConfig, str], frozenset[str]]
     fillers: Callable[[EncoderConfig, str], Mapping[str, tuple[int, ...]]] = lambda _config, _prefix: {}
@@ -56,11 +76,16 @@ class Family:
     heads: tuple[str, ...] = (CLASSIFICATION, TOKENS, QUESTIONS, BASE)
     pretraining_heads: frozenset[str] = PRETRAINING_HEADS
     order_layer: str | None = None
+    compressed: Compressed | None = None
+
+    @property
+    def name(self) -> str:
+        return self.config.model_type
 
     def port_lines(
         self, config: EncoderConfig, head: Head, prefix: str, *, head_layer: str | None = None
     ) -> list[PortLine]:
-        """The lines of exactly the tensors that `config.shapes(head)` names; `head_layer` has another name than usual."""
+        """The lines of the tensors that `config.shapes(head)` names; `head_layer` replaces PyTorch's usual name."""
         lines = self.lines(config, prefix)
         if head.kind in HEAD_LAYERS:
             lines += dense("classifier", head_layer or HEAD_LAYERS[head.kind])
@@ -68,7 +93,7 @@ class Family:
         return [line for line in lines if line.ours in shapes]
 
     def ignored(self, config: EncoderConfig, head: Head, prefix: str, *, replaces: str | None) -> frozenset[str]:
-        """Names in the file that may stay unread; `replaces` is the file's own head where that is not read."""
+        """Names in the file that may stay unread; `replaces` is the file's own head where it is not read."""
         names = set(self.unread(config, prefix))
         if replaces in HEAD_LAYERS:
             names |= {f"{HEAD_LAYERS[replaces]}.{part}" for part in ("weight", "bias")}

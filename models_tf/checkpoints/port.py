@@ -1,49 +1,17 @@
-"""Strict porting between PyTorch's names and ours: nothing missing, nothing unread, every shape right, every value finite.
-
-A kernel of PyTorch is [out, in] and ours [in, out]: `transpose`.
+"""Strict porting between PyTorch's tensors and ours: nothing missing, nothing unread, every shape right, every value
+finite. The names are in `rename.py`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from models_tf.checkpoints.rename import PortLine
 from models_tf.checkpoints.weights import WeightFiles
 from models_tf.errors import InputError
 
 # Names of the first checkpoints (TensorFlow's), as old files still have them.
 OLD_SUFFIXES = {".LayerNorm.gamma": ".LayerNorm.weight", ".LayerNorm.beta": ".LayerNorm.bias"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class PortLine:
-    """One tensor: our name, PyTorch's name, and whether it is stored transposed."""
-
-    ours: str
-    theirs: str
-    transpose: bool = False
-
-    def swap(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """A shape of the other side."""
-        return tuple(reversed(shape)) if self.transpose else tuple(shape)
-
-
-def table(ours: str, theirs: str) -> list[PortLine]:
-    return [PortLine(ours=ours, theirs=f"{theirs}.weight")]
-
-
-def dense(ours: str, theirs: str) -> list[PortLine]:
-    return [
-        PortLine(ours=f"{ours}.kernel", theirs=f"{theirs}.weight", transpose=True),
-        PortLine(ours=f"{ours}.bias", theirs=f"{theirs}.bias"),
-    ]
-
-
-def norm(ours: str, theirs: str) -> list[PortLine]:
-    return [
-        PortLine(ours=f"{ours}.gamma", theirs=f"{theirs}.weight"),
-        PortLine(ours=f"{ours}.beta", theirs=f"{theirs}.bias"),
-    ]
 
 
 def port(

@@ -10,21 +10,17 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from models_tf import registry
 from models_tf.checkpoints.encoder import EncoderCheckpoint, to_document
 from models_tf.checkpoints.initial import initial_tensors
 from models_tf.compress import factorize, ghosts, heads, layers, neurons, retention, share, width
 from models_tf.compress.checks import check, check_not_dropped
 from models_tf.compress.layer_choice import LayerChoice
 from models_tf.compress.settings import (
-    ALBERT,
     AS_REMOVED,
-    BERT,
     FIRST,
-    GHOSTBERT,
     MASK,
-    POWERBERT,
     RANDOM,
-    TAGGER,
     Compression,
 )
 from models_tf.encoder.config import BY_CHANCE
@@ -72,7 +68,8 @@ def compress(
     except ValueError as error:
         raise InputError(str(error)) from error
     config = network.config
-    name = _name(checkpoint, network)
+    family = registry.get(checkpoint.model_name).family()
+    name = family.compressed.name(config) if family.compressed else family.name
     smaller = dataclasses.replace(pruned, model_name=name, config=config, tensors=dict(network.tensors))
     try:
         to_document(smaller)
@@ -86,16 +83,6 @@ def compress(
         record["retention"] = kept | ({"seed": config.retention_seed} if config.retention_by == BY_CHANCE else {})
     record["parameters"] = {"before": _parameters(checkpoint.tensors), "after": _parameters(smaller.tensors)}
     return Compressed(checkpoint=smaller, record=record)
-
-
-def _name(checkpoint: EncoderCheckpoint, network: Network) -> str:
-    """What the result is called: an albert, a tagger and a powerbert stay what they are."""
-    config = network.config
-    if config.ghost_heads or config.ghost_folds:
-        return GHOSTBERT
-    if checkpoint.model_name in (ALBERT, TAGGER):
-        return checkpoint.model_name
-    return POWERBERT if config.retention or checkpoint.model_name == POWERBERT else BERT
 
 
 def _drop(

@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 
+from models_tf import registry
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.compress import heads
 from models_tf.compress.layer_choice import LayerChoice
-from models_tf.compress.settings import ALBERT, COMPRESSIBLE, TAGGER, Compression, check_kept_tokens
+from models_tf.compress.settings import Compression, check_kept_tokens
 from models_tf.encoder.heads import BASE
 from models_tf.errors import InputError
 
 
 def check(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
     """What can be refused before any row is read."""
-    if checkpoint.model_name not in COMPRESSIBLE:
-        raise InputError(f"Only BERT can be compressed ({', '.join(COMPRESSIBLE)}). Received: {checkpoint.model_name}.")
+    family = registry.get(checkpoint.model_name).family()
+    if family.compressed is None:
+        names = ", ".join(registry.compressible())
+        raise InputError(f"Only BERT can be compressed ({names}). Received: {checkpoint.model_name}.")
     if settings.is_empty:
         raise InputError(
             "Nothing to do: give --drop-layers, --prune-heads, --remove-heads, --prune-ffn, --ghosts, --share-layers, "
@@ -21,9 +24,9 @@ def check(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
         )
     dropped = _check_layers(checkpoint, settings)
     _check_width(checkpoint, settings, dropped)
-    _check_ghosts(checkpoint, settings)
+    _check_ghosts(checkpoint, settings, possible=family.compressed.ghosts is not None)
     _check_shared(checkpoint, settings)
-    _check_tokens(checkpoint, settings)
+    _check_tokens(checkpoint, settings, possible=family.compressed.retention is not None)
 
 
 def layers_left(checkpoint: EncoderCheckpoint, settings: Compression) -> int:
@@ -67,7 +70,7 @@ def _check_width(checkpoint: EncoderCheckpoint, settings: Compression, dropped: 
         )
 
 
-def _check_ghosts(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
+def _check_ghosts(checkpoint: EncoderCheckpoint, settings: Compression, *, possible: bool) -> None:
     config = checkpoint.config
     if config.ghost_heads or config.ghost_folds:
         asked = {
@@ -80,9 +83,9 @@ def _check_ghosts(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
             raise InputError(f"{what or lose}. Received: a ghostbert.")
     if settings.ghosts is None:
         return
-    if checkpoint.model_name in (ALBERT, TAGGER) or config.shared_layers or config.retention:
+    if not possible or config.shared_layers or config.retention:
         received = checkpoint.model_name
-        if received not in (ALBERT, TAGGER):
+        if possible:
             received = "a model whose layers share weights" if config.shared_layers else "one whose layers drop tokens"
         raise InputError(f"--ghosts makes a ghostbert of a bert with layers of their own. Received: {received}.")
     if settings.ghosts > config.num_heads:
@@ -120,14 +123,14 @@ def _check_shared(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
             )
 
 
-def _check_tokens(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
+def _check_tokens(checkpoint: EncoderCheckpoint, settings: Compression, *, possible: bool) -> None:
     if settings.prune_vocab and not checkpoint.tokenizer_files:
         raise InputError("--prune-vocab needs a model with a vocabulary. Received: one without tokenizer files.")
     kept = settings.retention
     if not kept or isinstance(kept, str):
         return
     head, left = checkpoint.head, layers_left(checkpoint, settings)
-    if checkpoint.model_name == TAGGER or not (head.reads_pooled or head.kind == BASE):
+    if not possible or not (head.reads_pooled or head.kind == BASE):
         raise InputError(
             "--retention is for classification and regression, whose heads read the first token. Received: a "
             f"{head.kind} model."

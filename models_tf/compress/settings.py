@@ -21,8 +21,6 @@ HEAD_IMPORTANCE = MASK, TOKEN, RANDOM = ("mask", "token", "random")
 HEAD_SCOPES = PER_LAYER, GLOBAL = ("layer", "global")
 # As many ghosts as heads and folds are gone.
 AS_REMOVED = 0
-# Models that can be compressed.
-COMPRESSIBLE = BERT, GHOSTBERT, POWERBERT, ALBERT, TAGGER = ("bert", "ghostbert", "powerbert", "albert", "tagger")
 # How the weights of a group of layers start, see `share.py`.
 SHARE_FROM = FIRST, MEAN = ("first", "mean")
 # Rows that importance and contribution are measured on.

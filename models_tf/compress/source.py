@@ -4,23 +4,21 @@ from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.folder import CONFIG_FILE, find_folder, read_document
-from models_tf.compress.settings import COMPRESSIBLE
 from models_tf.errors import InputError
 
 
 def load_bert(source: str, model: str | None = None) -> EncoderCheckpoint:
     """A folder or hub id. Says what it holds before any weight is read."""
-    if model is not None and model not in COMPRESSIBLE:
+    names = registry.compressible()
+    if model is not None and model not in names:
         registry.get(model)  # a name that does not exist has its own error
-        raise InputError(
-            f"--model must be one of {', '.join(COMPRESSIBLE)}: only BERT can be compressed. Received: {model}."
-        )
+        raise InputError(f"--model must be one of {', '.join(names)}: only BERT can be compressed. Received: {model}.")
     folder = find_folder(source)
     found = read_document(folder).get("model_type")
-    if found not in COMPRESSIBLE:
+    if found not in names:
         received = f"a {found} checkpoint" if isinstance(found, str) else "a config without `model_type`"
         raise InputError(
-            f"Only BERT can be compressed, {folder / CONFIG_FILE} must say `model_type` {', '.join(COMPRESSIBLE)}. "
+            f"Only BERT can be compressed, {folder / CONFIG_FILE} must say `model_type` {', '.join(names)}. "
             f"Received: {received}."
         )
     return checkpoint.load(folder, model=model)

@@ -2,9 +2,9 @@
 
 from models_tf.bert import convert as bert
 from models_tf.checkpoints.family import Family
-from models_tf.checkpoints.port import PortLine
+from models_tf.checkpoints.rename import PortLine
 from models_tf.encoder.config import EncoderConfig
-from models_tf.ghostbert.config import MODEL_TYPE, PRESETS, from_document, to_document
+from models_tf.ghostbert.config import CONFIG, PRESETS
 
 GHOSTS = {"ghost_heads": "attention.ghosts", "ghost_folds": "ghosts"}
 
@@ -20,12 +20,11 @@ def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
 
 
 FAMILY = Family(
-    name=MODEL_TYPE,
+    config=CONFIG,
     prefix=bert.PREFIX,
     architectures={name.replace("Bert", "GhostBert"): head for name, head in bert.ARCHITECTURES.items()},
     presets=PRESETS,
-    from_document=from_document,
-    to_document=to_document,
     lines=lines,
     unread=bert.unread,
+    compressed=bert.COMPRESSED,
 )

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from models_tf.checkpoints.family import Family
-from models_tf.checkpoints.port import PortLine, dense, norm, table
+from models_tf.checkpoints.rename import PortLine, dense, norm, table
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
-from models_tf.mobilebert.config import MODEL_TYPE, PRESETS, from_document, to_document
+from models_tf.mobilebert.config import CONFIG, PRESETS
 
 PREFIX = "mobilebert."
 ARCHITECTURES = {
@@ -80,12 +80,10 @@ def fillers(config: EncoderConfig, prefix: str) -> Mapping[str, tuple[int, ...]]
 
 
 FAMILY = Family(
-    name=MODEL_TYPE,
+    config=CONFIG,
     prefix=PREFIX,
     architectures=ARCHITECTURES,
     presets=PRESETS,
-    from_document=from_document,
-    to_document=to_document,
     lines=lines,
     unread=unread,
     fillers=fillers,

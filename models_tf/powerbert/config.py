@@ -1,77 +1,32 @@
-"""PoWER-BERT's config.json <-> `EncoderConfig`: BERT's keys, and the tokens that each layer keeps."""
+"""PoWER-BERT's config.json <-> `EncoderConfig`: BERT's keys, and how many tokens each layer keeps."""
 
-from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from models_tf.bert import config as bert
-from models_tf.checkpoints.document import Document
-from models_tf.encoder.config import BY_SIGNIFICANCE, RETENTIONS, EncoderConfig
-from models_tf.errors import InputError
+from models_tf.checkpoints.config_fields import choice, integer, integers, ours
+from models_tf.encoder.config import BY_SIGNIFICANCE, RETENTIONS
 
-MODEL_TYPE = "powerbert"
-RETENTION_KEYS = ("retention", "retention_by", "retention_seed")
-# BERT-base on 128 tokens. The lengths are ours; no paper's.
-BASE: dict[str, Any] = {
-    **bert.BASE,
-    "model_type": MODEL_TYPE,
+# BERT-base on 128 tokens. The lengths are ours, not a paper's.
+POWERBERT_BASE: dict[str, Any] = {
+    **bert.BERT_BASE,
+    "model_type": "powerbert",
     "retention": [112, 96, 80, 64, 56, 48, 40, 32, 24, 16, 8, 1],
     "retention_by": BY_SIGNIFICANCE,
     "retention_seed": 0,
 }
 # As large as MiniLM-L6, for a quicker export.
 SMALL: dict[str, Any] = {
-    **BASE,
+    **POWERBERT_BASE,
     "hidden_size": 384,
     "num_hidden_layers": 6,
     "intermediate_size": 1536,
     "retention": [96, 64, 48, 32, 16, 1],
 }
-PRESETS: dict[str, dict[str, Any]] = {"base": BASE, "small": SMALL}
-
-
-def with_retention(config: EncoderConfig, values: Mapping[str, Any], where: str) -> EncoderConfig:
-    """`config` with the retention that a config.json says, if it says any."""
-    document = Document(values=values, where=where)
-    try:
-        return EncoderConfig(
-            **{
-                **config.to_dict(),
-                "retention": document.integers("retention"),
-                "retention_by": document.choice("retention_by", BY_SIGNIFICANCE, RETENTIONS),
-                "retention_seed": document.integer("retention_seed", 0, low=0),
-            }
-        )
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError(f"{where}: {error}") from error
-
-
-def without_retention(config: EncoderConfig) -> EncoderConfig:
-    plain = {"retention": (), "retention_by": BY_SIGNIFICANCE, "retention_seed": 0}
-    return EncoderConfig(**{**config.to_dict(), **plain})
-
-
-def retention_keys(config: EncoderConfig) -> dict[str, Any]:
-    """What a config.json says of the retention; nothing where all tokens are kept."""
-    if not config.retention:
-        return {}
-    return {
-        "retention": list(config.retention),
-        "retention_by": config.retention_by,
-        "retention_seed": config.retention_seed,
-    }
-
-
-def from_document(values: Mapping[str, Any], where: str = "config.json") -> EncoderConfig:
-    return with_retention(bert.from_document(values, where), values, where)
-
-
-def to_document(config: EncoderConfig, values: Mapping[str, Any]) -> dict[str, Any]:
-    """`values` with the keys of `config` in it; other keys stay."""
-    kept = {key: value for key, value in values.items() if key not in RETENTION_KEYS}
-    return {
-        **bert.to_document(without_retention(config), kept),
-        "model_type": MODEL_TYPE,
-        **retention_keys(config),
-    }
+PRESETS: dict[str, dict[str, Any]] = {"base": POWERBERT_BASE, "small": SMALL}
+RETENTION_ROWS = (
+    integers("retention"),
+    ours(choice("retention_by", BY_SIGNIFICANCE, RETENTIONS), when="retention"),
+    ours(integer("retention_seed", 0, low=0), when="retention"),
+)
+CONFIG = dataclasses.replace(bert.CONFIG, model_type="powerbert", fields=(*bert.CONFIG.fields, *RETENTION_ROWS))

@@ -1,20 +1,18 @@
 """The tensors of PoWER-BERT in a file: BERT's. A BERT checkpoint is read as one that keeps all tokens."""
 
-from models_tf.bert import config as bert_config
 from models_tf.bert import convert as bert
-from models_tf.checkpoints.family import Family
+from models_tf.checkpoints.family import Compressed, Family
 from models_tf.encoder.heads import BASE, CLASSIFICATION
-from models_tf.powerbert.config import MODEL_TYPE, PRESETS, from_document, to_document
+from models_tf.powerbert.config import CONFIG, PRESETS
 
 FAMILY = Family(
-    name=MODEL_TYPE,
+    config=CONFIG,
     prefix=bert.PREFIX,
     architectures=bert.ARCHITECTURES,
     presets=PRESETS,
-    from_document=from_document,
-    to_document=to_document,
     lines=bert.lines,
     unread=bert.unread,
-    reads=(bert_config.MODEL_TYPE,),
+    reads=("bert",),
     heads=(CLASSIFICATION, BASE),  # a head on every token has nothing to read where tokens are gone
+    compressed=Compressed(plain="powerbert", ghosts="ghostbert", retention="powerbert"),
 )

@@ -1,20 +1,18 @@
 """The tensors of the tagger in a file: BERT's. A BERT checkpoint is read as a tagger."""
 
-from models_tf.bert import config as bert_config
 from models_tf.bert import convert as bert
-from models_tf.checkpoints.family import Family
+from models_tf.checkpoints.family import Compressed, Family
 from models_tf.encoder.heads import BASE, TOKENS
-from models_tf.tagger.config import MODEL_TYPE, PRESETS, from_document, to_document
+from models_tf.tagger.config import CONFIG, PRESETS
 
 FAMILY = Family(
-    name=MODEL_TYPE,
+    config=CONFIG,
     prefix=bert.PREFIX,
     architectures=bert.ARCHITECTURES,
     presets=PRESETS,
-    from_document=from_document,
-    to_document=to_document,
     lines=bert.lines,
     unread=bert.unread,
-    reads=(bert_config.MODEL_TYPE,),
+    reads=("bert",),
     heads=(TOKENS, BASE),
+    compressed=Compressed(plain="tagger"),
 )

@@ -92,7 +92,7 @@ def test_untrained_weights_of_a_preset_are_exported(
     from models_tf.albert import config
 
     sizes = {"vocab_size": 300, "num_attention_heads": 2, **SIZES, "num_hidden_layers": 3}
-    monkeypatch.setitem(config.PRESETS, "base", {**config.BASE, **sizes})
+    monkeypatch.setitem(config.PRESETS, "base", {**config.ALBERT_BASE, **sizes})
     flags = ("--model", "albert", "--random-init", "--quantize", "float32", "--target", "onnx", "--max-seq-len", "16")
     assert main(*flags, "--output", tmp_path / "out") == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())

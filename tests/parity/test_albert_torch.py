@@ -12,7 +12,7 @@ import tensorflow as tf
 from test_mobilebert_torch import CLASSES, HEADS, given_rows, our_model, pytorch_model
 
 from models_tf.albert import convert as albert
-from models_tf.albert.config import BASE
+from models_tf.albert.config import ALBERT_BASE
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.heads import Head
 from models_tf.encoder.model import Encoder
@@ -113,9 +113,9 @@ def test_a_head_equals_pytorch(variant: str, head: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("head", ["base", "classification"])
 def test_albert_base_as_published_equals_pytorch(head: str) -> None:
-    given = given_rows(BASE, padded=True)
-    model = pytorch_model("Albert", BASE, HEADS[head])
-    assert compare(our_model(albert.FAMILY, BASE, HEADS[head], model), model, given, 12) < TOLERANCE
+    given = given_rows(ALBERT_BASE, padded=True)
+    model = pytorch_model("Albert", ALBERT_BASE, HEADS[head])
+    assert compare(our_model(albert.FAMILY, ALBERT_BASE, HEADS[head], model), model, given, 12) < TOLERANCE
 
 
 def test_the_comparison_sees_another_gelu_another_group_and_another_order_of_norm() -> None:

@@ -12,7 +12,7 @@ import tensorflow as tf
 from test_mobilebert_torch import HEADS, TOLERANCE, compare, given_rows, our_model, pytorch_model
 
 from models_tf.bert import convert as bert
-from models_tf.bert.config import BASE
+from models_tf.bert.config import BERT_BASE
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
 from support.random_encoders import TIME, VOCABULARY
@@ -53,9 +53,15 @@ VARIANTS: dict[str, dict[str, Any]] = {
 # of the big models would not see it.
 SMALL_TOLERANCE = 1e-5
 # BERT-base's twelve layers, twelve heads and fourfold middle; the width and the vocabulary are reduced.
-TWELVE_LAYERS = {**BASE, "hidden_size": 96, "intermediate_size": 384, "vocab_size": 200, "max_position_embeddings": 64}
+TWELVE_LAYERS = {
+    **BERT_BASE,
+    "hidden_size": 96,
+    "intermediate_size": 384,
+    "vocab_size": 200,
+    "max_position_embeddings": 64,
+}
 # The same in full width: 86M weights without the words.
-FULL_WIDTH = {**BASE, "vocab_size": 500}
+FULL_WIDTH = {**BERT_BASE, "vocab_size": 500}
 
 
 @pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "padded"])

@@ -15,7 +15,7 @@ from models_tf.checkpoints.family import Family
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS, Head
 from models_tf.encoder.model import Encoder
 from models_tf.mobilebert import convert as mobilebert
-from models_tf.mobilebert.config import IB_BERT, OPT, TINY, from_document
+from models_tf.mobilebert.config import CONFIG, IB_BERT, OPT, TINY
 from support.random_encoders import TIME, VOCABULARY, rows, values
 
 torch = pytest.importorskip("torch")
@@ -87,7 +87,7 @@ def pytorch_model(name: str, document: dict[str, Any], head: Head) -> Any:
     labels = {"num_labels": head.num_labels} if head.num_labels else {}
     config = getattr(transformers, f"{name}Config")(**settings, **labels)
     model = getattr(transformers, f"{name}{CLASSES[head.kind]}")(config).eval()
-    ours = from_document(document) if name == "MobileBert" else None
+    ours = CONFIG.from_document(document) if name == "MobileBert" else None
     if ours and ours.use_bottleneck and ours.reads("query") == "input":
         # The class makes layers that are too narrow for what its own code feeds them, unless the widths are equal.
         encoder = getattr(model, "mobilebert", model).encoder
@@ -108,7 +108,7 @@ def pytorch_model(name: str, document: dict[str, Any], head: Head) -> Any:
 
 def our_model(family: Family, document: dict[str, Any], head: Head, model: Any) -> Encoder:
     """Our model with PyTorch's weights."""
-    config = family.from_document(document, "config.json")
+    config = family.config.from_document(document, "config.json")
     stored = {key: value.numpy() for key, value in model.state_dict().items()}
     lines = family.port_lines(config, head, "" if head.kind == BASE else family.prefix)
     tensors = {line.ours: stored[line.theirs].T if line.transpose else stored[line.theirs] for line in lines}
@@ -252,7 +252,7 @@ def numpy_ib_bert(document: dict[str, Any], tensors: dict[str, np.ndarray], give
 @pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "padded"])
 def test_ib_bert_equals_an_oracle_in_numpy(padded: bool) -> None:
     document = {**IB_BERT, **SMALL, "hidden_size": 24, "intra_bottleneck_size": 48, "layer_norm_eps": 1e-3}
-    config, head = from_document(document), HEADS["base"]
+    config, head = CONFIG.from_document(document), HEADS["base"]
     rng = np.random.default_rng(0)
     tensors = {name: values(rng, name, shape).astype(np.float32) for name, shape in config.shapes(head).items()}
     given = given_rows(document, padded=padded)
@@ -270,11 +270,11 @@ def test_ib_bert_equals_pytorch_with_layers_of_the_right_width() -> None:
 
 
 def test_dropout_is_off_unless_training() -> None:
-    config = dataclasses.replace(from_document(OPT_SMALL), hidden_dropout=0.5, attention_dropout=0.5)
+    config = dataclasses.replace(CONFIG.from_document(OPT_SMALL), hidden_dropout=0.5, attention_dropout=0.5)
     rng = np.random.default_rng(0)
     head = HEADS["classification"]
     tensors = {name: values(rng, name, shape).astype(np.float32) for name, shape in config.shapes(head).items()}
     inputs = [tf.constant(given_rows(OPT_SMALL, padded=True)[key]) for key in ("ids", "mask", "segments")]
-    model, plain = Encoder(config, head, tensors), Encoder(from_document(OPT_SMALL), head, tensors)
+    model, plain = Encoder(config, head, tensors), Encoder(CONFIG.from_document(OPT_SMALL), head, tensors)
     np.testing.assert_array_equal(model(*inputs)["logits"], plain(*inputs)["logits"])
     assert np.abs(model(*inputs, training=True)["logits"] - plain(*inputs)["logits"]).max() > 1e-3

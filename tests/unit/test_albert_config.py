@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models_tf import registry
-from models_tf.albert.config import BASE, PRESETS, from_document, groups_of, shared_layers, to_document
+from models_tf.albert.config import ALBERT_BASE, CONFIG, PRESETS, groups_of, shared_layers
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.heads import BASE as NO_HEAD
 from models_tf.encoder.heads import CLASSIFICATION, QUESTIONS, TOKENS, Head
@@ -32,7 +32,7 @@ SMALL: dict[str, Any] = {
 )
 def test_published_sizes_have_their_number_of_parameters(preset: str, millions: float, paper: int) -> None:
     """With the pooler; counted from the shapes, nothing is allocated. The paper's numbers are rounded up."""
-    config = from_document(PRESETS[preset])
+    config = CONFIG.from_document(PRESETS[preset])
     total = 0
     for shape in config.shapes(Head(kind=NO_HEAD)).values():
         size = 1
@@ -46,13 +46,13 @@ def test_published_sizes_have_their_number_of_parameters(preset: str, millions: 
 
 
 def test_the_first_preset_is_base() -> None:
-    assert registry.get("albert").family().preset() is BASE
+    assert registry.get("albert").family().preset() is ALBERT_BASE
 
 
 def test_defaults_are_those_of_transformers() -> None:
     transformers = pytest.importorskip("transformers")
     theirs = transformers.AlbertConfig().to_dict()
-    assert to_document(from_document({}), {}).items() <= theirs.items()
+    assert CONFIG.to_document(CONFIG.from_document({}), {}).items() <= theirs.items()
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def test_layers_of_a_group_use_its_weights_in_turn(
 ) -> None:
     assert shared_layers(runs, groups, inner) == expected
     document = {**SMALL, "num_hidden_layers": runs, "num_hidden_groups": groups, "inner_group_num": inner}
-    config = from_document(document)
+    config = CONFIG.from_document(document)
     assert (config.num_layers, config.shared_layers) == (runs * inner, expected)
     assert groups_of(config) == (groups, inner)
-    assert to_document(config, {}).items() >= document.items()
-    assert from_document(to_document(config, document)) == config
+    assert CONFIG.to_document(config, {}).items() >= document.items()
+    assert CONFIG.from_document(CONFIG.to_document(config, document)) == config
 
 
 @pytest.mark.parametrize("runs", range(1, 25))
@@ -86,20 +86,20 @@ def test_every_number_of_groups_is_found_again(runs: int) -> None:
         for inner in (1, 2, 3):
             if inner == 1 or groups < runs:
                 document = {**SMALL, "num_hidden_layers": runs, "num_hidden_groups": groups, "inner_group_num": inner}
-                assert groups_of(from_document(document)) == (groups, inner)
+                assert groups_of(CONFIG.from_document(document)) == (groups, inner)
 
 
 def test_layers_that_are_no_groups_are_refused_in_one_line() -> None:
-    config = dataclasses.replace(from_document(SMALL), shared_layers=(0, 1, 1, 1))
+    config = dataclasses.replace(CONFIG.from_document(SMALL), shared_layers=(0, 1, 1, 1))
     with pytest.raises(InputError, match=r"share weights in groups of neighbours.* Received: shared layers 0, 1, 1, 1"):
-        to_document(config, SMALL)
+        CONFIG.to_document(config, SMALL)
 
 
 def test_own_weights_written_as_numbers_are_own_weights() -> None:
-    config = dataclasses.replace(from_document(SMALL), shared_layers=(0, 1, 2, 3))
-    document = to_document(config, SMALL)
+    config = dataclasses.replace(CONFIG.from_document(SMALL), shared_layers=(0, 1, 2, 3))
+    document = CONFIG.to_document(config, SMALL)
     assert document["num_hidden_groups"] == 4
-    assert from_document(document).shared_layers == ()
+    assert CONFIG.from_document(document).shared_layers == ()
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_own_weights_written_as_numbers_are_own_weights() -> None:
         ({"hidden_size": 13}, "multiple of `num_heads`"),
         ({"hidden_act": "mish"}, "`hidden_act` must be one of"),
         ({"classifier_dropout_prob": 2}, "`classifier_dropout_prob` must be a number"),
-        ({"position_embedding_type": "relative_key"}, "relative positions are not built"),
+        ({"position_embedding_type": "relative_key"}, "relative positions are not supported"),
         ({"retention": [9, 9, 9]}, "`retention` must be 4 whole numbers"),
         ({"retention": [5, 6, 4, 1]}, "`retention` must not grow"),
         ({"retention": [5, 4, 4, 0]}, "`retention` must be 4 whole numbers from 1"),
@@ -125,7 +125,7 @@ def test_own_weights_written_as_numbers_are_own_weights() -> None:
 )
 def test_a_setting_that_is_not_built_is_one_clear_line(change: dict[str, Any], expected: str) -> None:
     with pytest.raises(InputError) as caught:
-        from_document({**SMALL, **change}, "folder/config.json")
+        CONFIG.from_document({**SMALL, **change}, "folder/config.json")
     assert expected in str(caught.value)
     assert str(caught.value).startswith("folder/config.json: ")
     assert "\n" not in str(caught.value)
@@ -138,7 +138,7 @@ def test_an_albert_can_drop_tokens(tmp_path: Path) -> None:
     checkpoint.save(tmp_path, made)
     assert json.loads((tmp_path / "config.json").read_text())["retention"] == [8, 6, 4, 1]
     assert checkpoint.load(tmp_path).config == made.config
-    assert "retention" not in to_document(from_document(SMALL), document)
+    assert "retention" not in CONFIG.to_document(CONFIG.from_document(SMALL), document)
 
 
 @pytest.mark.parametrize("head", [TOKENS, QUESTIONS])
@@ -149,6 +149,6 @@ def test_a_head_on_every_token_is_refused_where_tokens_are_dropped(head: str) ->
 
 
 def test_another_kind_of_model_is_not_written_as_an_albert() -> None:
-    config = dataclasses.replace(from_document(SMALL), norm_before_projection=False)
-    with pytest.raises(ValueError, match="ALBERT projects its embedding behind the norm"):
-        to_document(config, {})
+    config = dataclasses.replace(CONFIG.from_document(SMALL), norm_before_projection=False)
+    with pytest.raises(ValueError, match=r"`norm_before_projection` of albert must be True\. Received: False"):
+        CONFIG.to_document(config, {})

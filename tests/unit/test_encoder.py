@@ -13,7 +13,7 @@ from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.heads import Head
 from models_tf.encoder.model import Encoder
 from models_tf.encoder.network import Form, Network
-from models_tf.mobilebert.config import IB_BERT, OPT, TINY, from_document
+from models_tf.mobilebert.config import CONFIG, IB_BERT, OPT, TINY
 from support.random_encoders import HEADS, TIME, VARIANTS, answers, config, network, rows
 
 
@@ -23,7 +23,7 @@ from support.random_encoders import HEADS, TIME, VARIANTS, answers, config, netw
     ids=["opt", "tiny", "ib-bert"],
 )
 def test_published_settings_have_the_published_number_of_weights(document: dict[str, Any], count: int) -> None:
-    settings = from_document(document)
+    settings = CONFIG.from_document(document)
     assert settings.parameters() == count
     encoder = {name: shape for name, shape in settings.shapes().items() if not name.startswith("pooler.")}
     assert sum(int(np.prod(shape)) for shape in encoder.values()) == count

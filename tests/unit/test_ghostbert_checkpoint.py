@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models_tf.bert.config import from_document as bert_from_document
+from models_tf.bert.config import CONFIG as BERT_CONFIG
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress.ghosts import add_ghosts
 from models_tf.encoder.config import GHOST_FORMS
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from models_tf.ghostbert.config import HALF, PRESETS, from_document, to_document
+from models_tf.ghostbert.config import CONFIG, HALF, PRESETS
 from support.stored_encoders import BERT, GHOSTBERT, VOCABULARY, tiny_encoder
 
 
@@ -33,32 +33,32 @@ def test_ghosts_added_to_a_bert_are_stored_as_ghostbert(tmp_path: Path) -> None:
     plain = checkpoint.random_init("bert", BERT, head="base", tokenizer_files={"vocab.txt": VOCABULARY})
     network = Network(config=plain.config, head=plain.head, tensors=plain.tensors)
     after = add_ghosts(network, heads=(1, 0), folds=(0, 2), ghost_on="outputs")
-    document = to_document(after.config, plain.document)
+    document = CONFIG.to_document(after.config, plain.document)
     assert document["model_type"] == "ghostbert"
     assert (document["ghost_heads"], document["ghost_folds"]) == ([1, 0], [0, 2])
-    assert from_document(document) == after.config
+    assert CONFIG.from_document(document) == after.config
 
 
 def test_the_document_of_a_plain_bert_names_no_ghosts() -> None:
-    config = bert_from_document(BERT)
-    document = to_document(config, {**GHOSTBERT, "ghost_on": "outputs"})
+    config = BERT_CONFIG.from_document(BERT)
+    document = CONFIG.to_document(config, {**GHOSTBERT, "ghost_on": "outputs"})
     assert not {"ghost_heads", "ghost_folds", "export_mobile_kept_heads"} & set(document)
-    assert from_document(document) == config
+    assert CONFIG.from_document(document) == config
 
 
 def test_other_keys_of_a_document_stay() -> None:
-    config = from_document({**GHOSTBERT, "note": "mine"})
-    assert to_document(config, {"note": "mine"})["note"] == "mine"
+    config = CONFIG.from_document({**GHOSTBERT, "note": "mine"})
+    assert CONFIG.to_document(config, {"note": "mine"})["note"] == "mine"
 
 
 def test_the_preset_is_half_of_bert_base_with_a_ghost_for_each_head_that_is_gone() -> None:
-    config = from_document(HALF)
+    config = CONFIG.from_document(HALF)
     assert list(PRESETS) == ["half", "half-small"]
     assert (config.num_layers, config.num_heads, set(config.kept_heads), set(config.ghost_heads)) == (12, 12, {6}, {6})
     assert set(config.kept_ffn) == {config.intermediate_size // 2}
     # The pruned model has 67.0M weights with its pooler; ghosts add rows to the output's kernels, and their own kernels.
     bare = {key: value for key, value in HALF.items() if not key.startswith("ghost_")}
-    pruned = bert_from_document({**bare, "model_type": "bert"})
+    pruned = BERT_CONFIG.from_document({**bare, "model_type": "bert"})
     rows = 12 * 768 * (6 * 64 + 6 * 256)
     kernels = 12 * 3 * 6 * 6 * (64 + 256)
     assert config.parameters() == pruned.parameters() + rows + kernels
@@ -79,7 +79,7 @@ def test_the_preset_is_half_of_bert_base_with_a_ghost_for_each_head_that_is_gone
 )
 def test_a_bad_document_is_one_line_that_names_the_key(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError) as caught:
-        from_document({**GHOSTBERT, **changes}, "here/config.json")
+        CONFIG.from_document({**GHOSTBERT, **changes}, "here/config.json")
     message = str(caught.value)
     assert message.startswith("here/config.json: ")
     assert words in message
@@ -109,6 +109,6 @@ def test_a_ghostbert_is_not_read_as_a_bert(tmp_path: Path) -> None:
 
 
 def test_the_small_preset_is_made_like_the_large_one() -> None:
-    config = from_document(PRESETS["half-small"])
+    config = CONFIG.from_document(PRESETS["half-small"])
     assert (config.num_layers, config.hidden_size, config.head_size, config.fold_size) == (6, 384, 32, 128)
     assert set(config.kept_heads) == set(config.ghost_heads) == set(config.ghost_folds) == {6}

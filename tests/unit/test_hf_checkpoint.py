@@ -423,7 +423,7 @@ def test_every_token_model_of_the_registry_has_a_family_with_classes_for_its_hea
     assert family.name == model
     assert set(family.heads) <= set(HEADS)
     assert set(family.architectures.values()) >= set(family.heads)
-    assert family.from_document(family.preset(), "config.json").parameters() > 1_000_000
+    assert family.config.from_document(family.preset(), "config.json").parameters() > 1_000_000
     assert family.preset() is next(iter(family.presets.values()))
 
 
@@ -438,10 +438,9 @@ def test_a_head_that_a_model_cannot_have_is_refused_or_left_out(tmp_path):
 
 
 def test_a_model_of_the_registry_has_a_converter_if_it_takes_tokens():
-    values = {"name": "x", "summary": "x", "config": "x", "model": "x"}
-    for wrong in ({"kind": "tokens"}, {"convert": "x"}, {"kind": "other"}):
-        with pytest.raises(ValueError, match=r"`kind`|`convert`"):
-            registry.ModelEntry(**values, **wrong)
+    for wrong in ({}, {"config": "x"}, {"config": "x", "model": "x", "family_path": "x"}):
+        with pytest.raises(ValueError, match="must name its family, or its config and model"):
+            registry.ModelEntry(name="x", summary="x", **wrong)
     with pytest.raises(InputError, match="expected mobilebert or bert"):
         registry.get("sgnn").family()
 

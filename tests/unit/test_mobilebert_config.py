@@ -12,7 +12,7 @@ from models_tf.mobilebert.config import IB_BERT, OPT, PRESETS, TINY
 from support.stored_encoders import BERT, MOBILEBERT, VARIANTS
 
 
-def refused(values, reader=mobilebert.from_document):
+def refused(values, reader=mobilebert.CONFIG.from_document):
     with pytest.raises(InputError) as caught:
         reader(values, "some/config.json")
     message = str(caught.value)
@@ -22,13 +22,13 @@ def refused(values, reader=mobilebert.from_document):
 
 
 def test_the_published_configs_have_the_counted_numbers_of_weights():
-    assert mobilebert.from_document(OPT).parameters() == 24_581_888
-    assert mobilebert.from_document(TINY).parameters() == 15_485_696
-    assert round(mobilebert.from_document(IB_BERT).parameters() / 1e6, 1) == 294.2
+    assert mobilebert.CONFIG.from_document(OPT).parameters() == 24_581_888
+    assert mobilebert.CONFIG.from_document(TINY).parameters() == 15_485_696
+    assert round(mobilebert.CONFIG.from_document(IB_BERT).parameters() / 1e6, 1) == 294.2
 
 
 def test_the_teacher_reads_the_layers_input_with_wide_kernels():
-    config = mobilebert.from_document(IB_BERT)
+    config = mobilebert.CONFIG.from_document(IB_BERT)
     shapes = config.shapes(Head(kind="base"))
     assert shapes["layers.0.query.kernel"] == shapes["layers.0.key.kernel"] == (512, 1024)
     assert shapes["layers.0.bottleneck_input.kernel"] == (512, 1024)
@@ -36,7 +36,7 @@ def test_the_teacher_reads_the_layers_input_with_wide_kernels():
 
 
 def test_an_empty_document_is_the_default_of_transformers():
-    config = mobilebert.from_document({})
+    config = mobilebert.CONFIG.from_document({})
     assert config == EncoderConfig(
         vocab_size=30522,
         hidden_size=512,
@@ -59,35 +59,37 @@ def test_an_empty_document_is_the_default_of_transformers():
 
 def test_the_defaults_are_those_of_the_installed_transformers():
     transformers = pytest.importorskip("transformers")
-    assert mobilebert.from_document(transformers.MobileBertConfig().to_dict()) == mobilebert.from_document({})
-    assert bert.from_document(transformers.BertConfig().to_dict()) == bert.from_document({})
+    assert mobilebert.CONFIG.from_document(
+        transformers.MobileBertConfig().to_dict()
+    ) == mobilebert.CONFIG.from_document({})
+    assert bert.CONFIG.from_document(transformers.BertConfig().to_dict()) == bert.CONFIG.from_document({})
 
 
 def test_norms_without_an_epsilon_of_their_own_have_that_of_torch():
-    config = mobilebert.from_document({**IB_BERT, "layer_norm_eps": 1e-7})
+    config = mobilebert.CONFIG.from_document({**IB_BERT, "layer_norm_eps": 1e-7})
     assert (config.norm_epsilon, config.outer_norm_epsilon) == (1e-7, 1e-5)
-    config = bert.from_document({**BERT, "layer_norm_eps": 1e-7})
+    config = bert.CONFIG.from_document({**BERT, "layer_norm_eps": 1e-7})
     assert (config.norm_epsilon, config.outer_norm_epsilon) == (1e-7, 1e-7)
 
 
 def test_bottleneck_attention_wins_over_the_shared_bottleneck():
-    config = mobilebert.from_document({**OPT, "use_bottleneck_attention": True})
+    config = mobilebert.CONFIG.from_document({**OPT, "use_bottleneck_attention": True})
     assert config.use_bottleneck_attention
     assert not config.key_query_shared
 
 
 def test_without_bottlenecks_their_settings_do_not_matter():
-    config = mobilebert.from_document({**OPT, "use_bottleneck": False, "use_bottleneck_attention": True})
+    config = mobilebert.CONFIG.from_document({**OPT, "use_bottleneck": False, "use_bottleneck_attention": True})
     assert (config.bottleneck_size, config.key_query_shared, config.use_bottleneck_attention) == (512, False, False)
 
 
 @pytest.mark.parametrize(("word", "meaning"), ACTIVATIONS.items())
 def test_activations_keep_their_spelling(word, meaning):
     values = {**MOBILEBERT, "hidden_act": word}
-    config = mobilebert.from_document(values)
+    config = mobilebert.CONFIG.from_document(values)
     assert config.activation == meaning
-    assert mobilebert.to_document(config, values)["hidden_act"] == word
-    assert mobilebert.from_document(mobilebert.to_document(config, {})) == config
+    assert mobilebert.CONFIG.to_document(config, values)["hidden_act"] == word
+    assert mobilebert.CONFIG.from_document(mobilebert.CONFIG.to_document(config, {})) == config
 
 
 @pytest.mark.parametrize(("word", "meaning"), ACTIVATIONS.items())
@@ -109,9 +111,9 @@ def test_activations_mean_what_they_do_in_torch(word, meaning):
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_config_is_written_as_a_document_that_gives_it_back(name):
-    config = mobilebert.from_document({**MOBILEBERT, **VARIANTS[name]})
-    assert mobilebert.from_document(mobilebert.to_document(config, {"other": 1})) == config
-    assert mobilebert.to_document(config, {"other": 1})["other"] == 1
+    config = mobilebert.CONFIG.from_document({**MOBILEBERT, **VARIANTS[name]})
+    assert mobilebert.CONFIG.from_document(mobilebert.CONFIG.to_document(config, {"other": 1})) == config
+    assert mobilebert.CONFIG.to_document(config, {"other": 1})["other"] == 1
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -120,11 +122,11 @@ def test_presets_are_json(name):
 
 
 def test_a_bert_config_is_written_as_a_document_that_gives_it_back():
-    config = bert.from_document({**BERT, "hidden_act": "gelu_new"})
-    assert bert.from_document(bert.to_document(config, {})) == config
+    config = bert.CONFIG.from_document({**BERT, "hidden_act": "gelu_new"})
+    assert bert.CONFIG.from_document(bert.CONFIG.to_document(config, {})) == config
     assert (
         config.parameters()
-        == mobilebert.from_document(
+        == mobilebert.CONFIG.from_document(
             {
                 **BERT,
                 "use_bottleneck": False,
@@ -137,8 +139,8 @@ def test_a_bert_config_is_written_as_a_document_that_gives_it_back():
 
 
 def test_a_config_that_bert_does_not_have_is_not_written_as_one():
-    with pytest.raises(ValueError, match="BERT has no bottlenecks"):
-        bert.to_document(mobilebert.from_document(MOBILEBERT), {})
+    with pytest.raises(ValueError, match="of bert must be"):
+        bert.CONFIG.to_document(mobilebert.CONFIG.from_document(MOBILEBERT), {})
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,7 @@ def test_a_wrong_value_is_refused_by_the_name_of_its_key(key, value):
     ],
 )
 def test_a_bert_that_is_not_built_is_refused_by_the_name_of_its_key(key, value):
-    assert f"`{key}` must be" in refused({**BERT, key: value}, bert.from_document)
+    assert f"`{key}` must be" in refused({**BERT, key: value}, bert.CONFIG.from_document)
 
 
 def test_a_width_that_the_heads_do_not_divide_is_refused():
@@ -211,7 +213,7 @@ def test_sizes_that_would_fill_the_memory_are_refused():
 
 
 def test_no_padding_token_means_zero():
-    assert mobilebert.from_document({**MOBILEBERT, "pad_token_id": None}).pad_id == 0
+    assert mobilebert.CONFIG.from_document({**MOBILEBERT, "pad_token_id": None}).pad_id == 0
 
 
 def test_labels_come_in_the_order_of_their_numbers():

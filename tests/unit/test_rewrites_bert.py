@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models_tf.bert.config import BASE, from_document
+from models_tf.bert.config import BERT_BASE, CONFIG
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites import apply
@@ -36,7 +36,7 @@ SMALL = {
     "max_position_embeddings": 20,
 }
 # BERT-base with an eighth of its width: twelve layers, twelve heads, a middle of four times the width.
-PROPORTIONS = {**BASE, "vocab_size": VOCABULARY, "hidden_size": 96, "intermediate_size": 384}
+PROPORTIONS = {**BERT_BASE, "vocab_size": VOCABULARY, "hidden_size": 96, "intermediate_size": 384}
 # In an order in which they can be made.
 REWRITES: dict[str, Callable[[Network], Network]] = {
     "cut_positions": lambda source: cut_positions(source, TIME),
@@ -61,7 +61,7 @@ CHANGED: dict[str, Callable[[Network], bool]] = {
 
 
 def bert(document: dict[str, Any], **changes: Any) -> EncoderConfig:
-    return dataclasses.replace(from_document({"model_type": "bert", **document}), **changes)
+    return dataclasses.replace(CONFIG.from_document({"model_type": "bert", **document}), **changes)
 
 
 def in_float64(source: Network) -> Network:
