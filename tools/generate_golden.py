@@ -7,7 +7,6 @@ added: a golden that changes needs a commit that says why.
     python tools/generate_golden.py
 """
 
-# ruff: noqa: INP001  (a script, not a package)
 import json
 import sys
 from pathlib import Path

@@ -86,7 +86,7 @@ def test_the_wheel_builds_without_tensorflow_and_holds_the_libraries_and_the_bun
     done = build_wheel(checkout)
     assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = (checkout / "wheels").glob("*.whl")
-    assert re.fullmatch(r"export_mobile-[0-9.]+-py3-none-\w+\.whl", wheel.name)
+    assert re.fullmatch(r"export_mobile-[0-9.]+(dev\d+)?-py3-none-\w+\.whl", wheel.name)
     assert not wheel.name.endswith("-any.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())

@@ -1,0 +1,76 @@
+"""Pages of the documentation site that are made from other files, as a hook of mkdocs (see mkdocs.yml).
+
+README, CHANGELOG and CONTRIBUTING become pages; so do the examples, the measurements in docs/results and the public names
+of `exporters`. Links between files of the repository are rewritten to links between pages. Nothing is written into docs/.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import exporters
+
+ROOT = Path(__file__).parents[1]
+COPIED = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+LANGUAGES = {".py": "python", ".kt": "kotlin", ".cc": "cpp", ".txt": "cmake"}
+NO_COMMAND = "see the page that shows it"
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Mkdocs asks for the list of pages: adds ours."""
+    from mkdocs.structure.files import File
+
+    pages = {page: (ROOT / source).read_text(encoding="utf-8") for source, page in COPIED.items()}
+    pages |= {"examples.md": examples(), "results.md": results(), "api.md": api()}
+    for page, text in pages.items():
+        files.append(File.generated(config, page, content=page_links(text)))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    return page_links(markdown)
+
+
+def page_links(text: str) -> str:
+    """Links as they are right in the repository, turned into links between pages."""
+    text = re.sub(r"\]\((?:\.\./)?examples[^)#]*\)", "](examples.md)", text)
+    for source, page in COPIED.items():
+        text = re.sub(rf"\]\((?:\.\./)?{re.escape(source)}", f"]({page}", text)
+    return text.replace("](docs/", "](")
+
+
+def examples() -> str:
+    """Every example in full."""
+    parts = ["# Examples", "The files of `examples/` in the repository."]
+    for path in sorted((ROOT / "examples").rglob("*")):
+        if path.suffix in LANGUAGES:
+            code = path.read_text(encoding="utf-8").rstrip()
+            parts += [f"## {path.relative_to(ROOT / 'examples')}", f"```{LANGUAGES[path.suffix]}\n{code}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def results() -> str:
+    """The measurements and the commands that made them."""
+    lines = [
+        "# Results",
+        "",
+        "What the figures on these pages come from. Tests compare the pages with these files.",
+        "",
+        "| file | made by |",
+        "|---|---|",
+    ]
+    for path in sorted((ROOT / "docs/results").glob("*.json")):
+        command = json.loads(path.read_text(encoding="utf-8")).get("command")
+        lines.append(f"| [{path.name}](results/{path.name}) | {f'`{command}`' if command else NO_COMMAND} |")
+    return "\n".join(lines) + "\n"
+
+
+def api() -> str:
+    """The public names, described by their docstrings: what can be called first, then what it takes and raises."""
+    names = sorted(exporters.__all__, key=lambda name: (not name[0].islower(), name))
+    entries = "\n\n".join(f"::: exporters.{name}" for name in names)
+    return (
+        "# Python API\n\nEach command is a function that takes a request, whose fields are the command's flags: "
+        "`from exporters import ExportRequest, export`.\n\n" + entries + "\n"
+    )
