@@ -118,11 +118,11 @@ def report(args: argparse.Namespace) -> dict[str, Any]:
 def right_before(folder: Path, path: Path) -> int:
     """Rows that the model answers right as it was cut, in Keras."""
     from models_tf.checkpoints import encoder as checkpoint
+    from models_tf.encoder.batches import Predictor
     from models_tf.encoder.model import Encoder
     from models_tf.tasks import CLASSIFICATION, read_rows
     from models_tf.tasks.rows import Columns
     from models_tf.tokenizers.tokenizer import Tokenizer
-    from models_tf.training.token_batches import Predictor
 
     found = checkpoint.load(folder)
     tokenizer = Tokenizer.from_files(found.tokenizer_files, str(folder))

@@ -27,12 +27,12 @@ import numpy as np
 from exporters.report.versions import cpu_name
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.data import read_table, read_tagged
+from models_tf.encoder.batches import Predictor
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.model import Encoder
 from models_tf.spec import IDS, LOGITS
 from models_tf.tasks import TOKEN_CLASSIFICATION, read_rows
 from models_tf.tokenizers.tokenizer import Tokenizer
-from models_tf.training.token_batches import Predictor
 
 BATCH, ROUNDS = 32, 40
 TEACHER, STUDENT, LABELS_ONLY = "teacher", "student", "labels only"

@@ -85,78 +85,122 @@ def make_head(kind: str, labels: Sequence[str]) -> Head:
     return Head(kind=kind, num_labels=QUESTION_OUTPUTS if kind == QUESTIONS else len(labels))
 
 
+@dataclass(frozen=True, kw_only=True)
+class OpenCheckpoint:
+    """A checkpoint folder whose weights are not read yet: `read` does, for the head that is wanted.
+
+    `stored` is the kind of its head, None where config.json does not say.
+    """
+
+    folder: Path
+    family: Family
+    document: dict[str, Any]
+    config: EncoderConfig
+    stored: str | None
+    tokenizer_files: dict[str, bytes]
+
+    @property
+    def where(self) -> str:
+        return str(self.folder / CONFIG_FILE)
+
+    @property
+    def head_kind(self) -> str:
+        """The stored head, or "base" where there is none that this family of models can have."""
+        return self.stored if self.stored in self.family.heads else BASE
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of that head."""
+        return _labels(self.document, self.head_kind, self.where)
+
+    def read(
+        self, *, head: str | None = None, new_head_labels: Sequence[str] | None = None, seed: int = 0
+    ) -> EncoderCheckpoint:
+        """Strict: a tensor that is missing, unread, of another shape or not finite is an InputError that names it.
+
+        `head` must be the checkpoint's own, or "base" to leave the head out; "sentence-order" is a classification, which a
+        pretraining checkpoint may have too. With `new_head_labels` (for training; empty for questions) a head that is not
+        there for these labels is drawn at random, and the pooler where it is absent.
+        """
+        family, config, stored, where, document = self.family, self.config, self.stored, self.where, self.document
+        fresh = new_head_labels is not None
+        weights = open_weights(self.folder)
+        order_layer = _order_layer(family, weights, stored, head, new_head_labels)
+        kind = CLASSIFICATION if order_layer else _head_kind(stored, head, where, fresh=fresh)
+        family.check_head(kind, config)
+        if order_layer:
+            labels = list(ORDER_LABELS)
+        else:
+            labels = list(new_head_labels) if new_head_labels is not None else _labels(document, kind, where)
+        if head == SENTENCE_ORDER and labels != list(ORDER_LABELS):
+            raise InputError(
+                f"{where}: a {SENTENCE_ORDER} model is asked for, with labels {' and '.join(ORDER_LABELS)}. "
+                f"Received: {', '.join(labels[:4])}."
+            )
+        keeps_head = stored == kind and (not fresh or _labels(document, kind, where) == labels)
+        if stored is None:
+            keeps_head = not fresh and not order_layer
+        _check_labels(labels, kind)
+        wanted = make_head(kind, labels)
+
+        prefix = family.prefix if any(name.startswith(family.prefix) for name in weights.names) else ""
+        shapes = config.shapes(wanted)
+        drawn = {
+            name for name in shapes if fresh and not (keeps_head or order_layer) and name.startswith("classifier.")
+        }
+        lines = family.port_lines(config, wanted, prefix, head_layer=order_layer)
+        replaced = None if keeps_head and kind != BASE else stored or BASE
+        tensors = port(
+            weights,
+            [line for line in lines if line.ours not in drawn],
+            {name: shape for name, shape in shapes.items() if name not in drawn},
+            ignore=family.ignored(config, wanted, prefix, replaces=replaced),
+            absent=("pooler.kernel", "pooler.bias") if fresh else (),
+        )
+        missing = {name: shape for name, shape in shapes.items() if name not in tensors}
+        tensors |= initial_tensors(missing, config.initializer_range, seed)
+        if not keeps_head:
+            document = {key: value for key, value in document.items() if key not in _HEAD_KEYS}
+        return EncoderCheckpoint(
+            model_name=family.name,
+            config=config,
+            head=wanted,
+            labels=labels,
+            tensors={name: tensors[name] for name in shapes},
+            tokenizer_files=self.tokenizer_files,
+            document=document,
+            trained=document.get(UNTRAINED_KEY) is not True,
+            new_tensors=tuple(missing),
+            trained_length=trained_length(self.folder),
+        )
+
+
+def open_checkpoint(source: str | os.PathLike[str], *, model: str | None = None) -> OpenCheckpoint:
+    """A checkpoint folder or hub id: its config and tokenizer, without its weights."""
+    folder = find_folder(source)
+    document = read_document(folder)
+    where = str(folder / CONFIG_FILE)
+    family = _family(document, model, where)
+    return OpenCheckpoint(
+        folder=folder,
+        family=family,
+        document=document,
+        config=family.config.from_document(document, where),
+        stored=family.head_of(document, where),
+        tokenizer_files=read_tokenizer_files(folder),
+    )
+
+
 def load(
     source: str | os.PathLike[str],
     *,
     model: str | None = None,
     head: str | None = None,
     new_head_labels: Sequence[str] | None = None,
-    any_head: bool = False,
     seed: int = 0,
 ) -> EncoderCheckpoint:
-    """A checkpoint folder or hub id. Strict: a tensor that is missing, unread, of another shape or not finite is an
-    InputError that names it.
-
-    `head` must be the checkpoint's own, or "base" to leave the head out; "sentence-order" is a classification, which a
-    pretraining checkpoint may have too. With `new_head_labels` (for training; empty for questions) a head that is not there
-    for these labels is drawn at random, and the pooler where it is absent. With
-    `any_head` a stored head that the model cannot have, such as a tagger's for classes, is left out, and a pooler that is
-    absent is drawn.
-    """
-    folder = find_folder(source)
-    document = read_document(folder)
-    where = str(folder / CONFIG_FILE)
-    family = _family(document, model, where)
-    config = family.config.from_document(document, where)
-    stored = family.head_of(document, where)
-    fresh = new_head_labels is not None
-    weights = open_weights(folder)
-    order_layer = _order_layer(family, weights, stored, head, new_head_labels)
-    kind = CLASSIFICATION if order_layer else _head_kind(stored, head, where, fresh=fresh)
-    if any_head and kind not in family.heads:
-        kind = BASE
-    family.check_head(kind, config)
-    if order_layer:
-        labels = list(ORDER_LABELS)
-    else:
-        labels = list(new_head_labels) if new_head_labels is not None else _labels(document, kind, where)
-    if head == SENTENCE_ORDER and labels != list(ORDER_LABELS):
-        raise InputError(
-            f"{where}: a {SENTENCE_ORDER} model is asked for, with labels {' and '.join(ORDER_LABELS)}. "
-            f"Received: {', '.join(labels[:4])}."
-        )
-    keeps_head = stored == kind and (not fresh or _labels(document, kind, where) == labels)
-    if stored is None:
-        keeps_head = not fresh and not order_layer
-    _check_labels(labels, kind)
-    wanted = make_head(kind, labels)
-
-    prefix = family.prefix if any(name.startswith(family.prefix) for name in weights.names) else ""
-    shapes = config.shapes(wanted)
-    drawn = {name for name in shapes if fresh and not (keeps_head or order_layer) and name.startswith("classifier.")}
-    tensors = port(
-        weights,
-        [line for line in family.port_lines(config, wanted, prefix, head_layer=order_layer) if line.ours not in drawn],
-        {name: shape for name, shape in shapes.items() if name not in drawn},
-        ignore=family.ignored(config, wanted, prefix, replaces=None if keeps_head and kind != BASE else stored or BASE),
-        absent=("pooler.kernel", "pooler.bias") if fresh or any_head else (),
-    )
-    missing = {name: shape for name, shape in shapes.items() if name not in tensors}
-    tensors |= initial_tensors(missing, config.initializer_range, seed)
-    if not keeps_head:
-        document = {key: value for key, value in document.items() if key not in _HEAD_KEYS}
-    return EncoderCheckpoint(
-        model_name=family.name,
-        config=config,
-        head=wanted,
-        labels=labels,
-        tensors={name: tensors[name] for name in shapes},
-        tokenizer_files=read_tokenizer_files(folder),
-        document=document,
-        trained=document.get(UNTRAINED_KEY) is not True,
-        new_tensors=tuple(missing),
-        trained_length=trained_length(folder),
-    )
+    """All of a checkpoint folder or hub id; the head is as `OpenCheckpoint.read` takes it."""
+    return open_checkpoint(source, model=model).read(head=head, new_head_labels=new_head_labels, seed=seed)
 
 
 def random_init(

@@ -15,6 +15,7 @@ import tensorflow as tf
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.compress.layers import drop_layers
 from models_tf.encoder import forward
+from models_tf.encoder.batches import Predictor
 from models_tf.encoder.model import Encoder
 from models_tf.encoder.network import Form, Network
 from models_tf.errors import InputError
@@ -22,7 +23,6 @@ from models_tf.spec import LOGITS
 from models_tf.tasks import CLASSIFICATION
 from models_tf.tasks.rows import TaskRows
 from models_tf.tasks.score import Score
-from models_tf.training.token_batches import Predictor
 
 # Gets how many variants are done, and how many there are.
 Report = Callable[[int, int], None]

@@ -193,7 +193,7 @@ def _pruned(
     """The network with fewer words, and the checkpoint with the tokenizer's files of them."""
     if not settings.prune_vocab:
         return network, checkpoint
-    from models_tf.compress import vocabulary
+    from models_tf.checkpoints import vocabulary
 
     if used is None:
         raise InputError("--prune-vocab keeps the tokens of texts: give --vocab-data FILE. Received: none.")

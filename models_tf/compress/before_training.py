@@ -33,7 +33,7 @@ class PrunedVocabulary:
 
     def applied_to(self, student: EncoderCheckpoint) -> EncoderCheckpoint:
         """A trained student with the rows of these tokens."""
-        from models_tf.compress import vocabulary
+        from models_tf.checkpoints import vocabulary
 
         self.whole.check_embedding(student.config.vocab_size)
         network = Network(config=student.config, head=student.head, tensors=student.tensors)
@@ -64,7 +64,7 @@ def prune_vocabulary(
     """
     if args.compression is None or not args.compression.prune_vocab:
         return None
-    from models_tf.compress import vocabulary
+    from models_tf.checkpoints import vocabulary
     from models_tf.compress.vocabulary_data import used_tokens
     from models_tf.tokenizers import vocabulary as whole_files
 

@@ -11,15 +11,15 @@ from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import DEFAULT_LENGTH, QUESTION_LENGTH, sequence_length
 from models_tf.compress.importance import Loss
+from models_tf.encoder.batches import lengths_of
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tasks import CLASSIFICATION as CLASSES
 from models_tf.tasks import QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION, read_rows
+from models_tf.tasks.losses import task_loss
 from models_tf.tasks.rows import Columns, TaskRows
 from models_tf.tokenizers.tokenizer import Tokenizer
-from models_tf.training.token_batches import lengths_of
-from models_tf.training.token_losses import task_loss
 
 # Gradients of a batch are added up before the absolute value is taken: DynaBERT's batches have 32 rows.
 BATCH_SIZE = 32

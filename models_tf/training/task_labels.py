@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.checkpoints.encoder import EncoderCheckpoint, OpenCheckpoint
 from models_tf.data import TaggedRow, labels_of, read_table, read_tagged
 from models_tf.data.tag_scheme import check_tags
 from models_tf.encoder.heads import ORDER_LABELS
@@ -15,14 +15,16 @@ from models_tf.training.token_settings import HEAD_OF_TASK, TokenSettings
 
 
 def choose_labels(
-    settings: TokenSettings, start: EncoderCheckpoint | None, teacher: EncoderCheckpoint | None
+    settings: TokenSettings, start: OpenCheckpoint | None, teacher: EncoderCheckpoint | None
 ) -> list[str]:
     """A trained head's labels where the file's fit them by name or by number; otherwise those of the file."""
     if settings.task == QUESTION_ANSWERING:
         return []
     if settings.task == SENTENCE_ORDER:
         return list(ORDER_LABELS)
-    known = [model.labels for model in (start, teacher) if model and model.head.kind == HEAD_OF_TASK[settings.task]]
+    heads = [(start.head_kind, start.labels)] if start else []
+    heads += [(teacher.head.kind, teacher.labels)] if teacher else []
+    known = [labels for kind, labels in heads if kind == HEAD_OF_TASK[settings.task]]
     if settings.task == REGRESSION:
         return next((labels for labels in known if len(labels) == 1), ["LABEL_0"])
     found = _labels_of_file(settings)

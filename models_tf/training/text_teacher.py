@@ -14,6 +14,7 @@ import numpy as np
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.folder import CONFIG_FILE, read_document
+from models_tf.encoder.batches import Predictor
 from models_tf.encoder.heads import CLASSIFICATION
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
@@ -23,7 +24,6 @@ from models_tf.tokenizers.tokenizer import VOCAB, Tokenizer
 from models_tf.training.batches import Examples
 from models_tf.training.output import TrainingOutput
 from models_tf.training.progress import Progress
-from models_tf.training.token_batches import Predictor
 from models_tf.training.token_teacher import read_cache
 
 CACHE_NAME = "logits_{number}"

@@ -17,9 +17,11 @@ from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.folder import CONFIG_FILE, RECORD_FILE, TOKENIZER_FILES, TRAINING_FILE
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.checkpoints.weights import WEIGHTS_FILE
+from models_tf.encoder.batches import INPUTS, Predictor, activations, lengths_of
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.model import Encoder
 from models_tf.spec import MASK
+from models_tf.tasks.losses import task_loss, teacher_loss
 from models_tf.tasks.rows import TaskRows
 from models_tf.training.adamw import AdamW
 from models_tf.training.batches import like_length
@@ -29,8 +31,6 @@ from models_tf.training.movement import SCORE, Movement
 from models_tf.training.output import TrainingOutput
 from models_tf.training.power import PARAMETERS, RetentionSearch, SearchOptimizer
 from models_tf.training.schedule import InPhases
-from models_tf.training.token_batches import INPUTS, Predictor, activations, lengths_of
-from models_tf.training.token_losses import task_loss, teacher_loss
 from models_tf.training.token_settings import TokenSettings
 from models_tf.training.transfer import Transfer
 from models_tf.training.transfer_settings import NONE

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
-from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.checkpoints.encoder import EncoderCheckpoint, OpenCheckpoint
 from models_tf.checkpoints.folder import read_tokenizer_files
 from models_tf.compress import before_training
 from models_tf.encoder.config import EncoderConfig
@@ -67,7 +67,7 @@ def train(args: argparse.Namespace, output: TrainingOutput, stderr: TextIO) -> d
     output.check()
     folder = settings.teacher[0] if settings.teacher else None
     teacher = token_teacher.load_teacher(folder, settings) if folder else None
-    start = checkpoint.load(settings.checkpoint, model=args.model, any_head=True) if settings.checkpoint else None
+    start = checkpoint.open_checkpoint(settings.checkpoint, model=args.model) if settings.checkpoint else None
     tokenizer_files, source = _tokenizer_files(settings, start, teacher)
     pruned = before_training.prune_vocabulary(args, tokenizer_files, source, head=HEAD_OF_TASK[settings.task])
     tokenizer_files = pruned.files if pruned else tokenizer_files
@@ -80,7 +80,7 @@ def train(args: argparse.Namespace, output: TrainingOutput, stderr: TextIO) -> d
         teacher = token_teacher.with_students_vocabulary(teacher, tokenizer, settings)
         other = token_teacher.other_tokenizer(teacher, tokenizer, settings, folder)
         order = token_teacher.label_order(teacher, labels, folder)
-    student = _student(args, settings, tokenizer, tokenizer_files, labels, pruned=pruned)
+    student = _student(args, settings, tokenizer, tokenizer_files, labels, start=start, pruned=pruned)
     rows = token_data.read_all(settings, tokenizer, labels)
     student, removed = before_training.compress_student(args, student, rows.train, pruned)
     _check_turns(settings, student)
@@ -191,7 +191,7 @@ def _movement_settings(args: argparse.Namespace) -> MovementSettings | None:
 
 
 def _tokenizer_files(
-    settings: TokenSettings, start: EncoderCheckpoint | None, teacher: EncoderCheckpoint | None
+    settings: TokenSettings, start: OpenCheckpoint | None, teacher: EncoderCheckpoint | None
 ) -> tuple[dict[str, bytes], str]:
     """Those of --vocab, else of --checkpoint, else of --teacher; and where they come from."""
     path = settings.vocab
@@ -215,13 +215,12 @@ def _student(
     tokenizer_files: dict[str, bytes],
     labels: list[str],
     *,
+    start: OpenCheckpoint | None,
     pruned: before_training.PrunedVocabulary | None,
 ) -> EncoderCheckpoint:
     head = HEAD_OF_TASK[settings.task]
-    if settings.checkpoint is not None:
-        student = checkpoint.load(
-            settings.checkpoint, model=args.model, head=head, new_head_labels=labels, seed=settings.seed
-        )
+    if start is not None:
+        student = start.read(head=head, new_head_labels=labels, seed=settings.seed)
         student = pruned.applied_to(student) if pruned else student
         tokenizer.check_embedding(student.config.vocab_size)
         student = dataclasses.replace(

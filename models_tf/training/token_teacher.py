@@ -8,6 +8,7 @@ import numpy as np
 
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.encoder.batches import Predictor
 from models_tf.encoder.heads import BASE, QUESTIONS
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
@@ -17,7 +18,6 @@ from models_tf.tasks.rows import TaskRows, shorten
 from models_tf.tokenizers.tokenizer import VOCAB, Tokenizer
 from models_tf.training.output import TrainingOutput
 from models_tf.training.progress import Progress
-from models_tf.training.token_batches import Predictor
 from models_tf.training.token_settings import HEAD_OF_TASK, TokenSettings
 from models_tf.training.transfer_settings import NONE
 
@@ -69,7 +69,7 @@ def with_students_vocabulary(
     """
     if not _needs_one_vocabulary(settings) or teacher.config.vocab_size <= tokenizer.vocab_size:
         return teacher
-    from models_tf.compress.vocabulary import in_vocabulary_of
+    from models_tf.checkpoints.vocabulary import in_vocabulary_of
 
     return in_vocabulary_of(teacher, tokenizer) or teacher
 

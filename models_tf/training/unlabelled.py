@@ -15,15 +15,15 @@ import numpy as np
 import tensorflow as tf
 
 from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.encoder.batches import INPUTS, Predictor, activations, lengths_of
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
+from models_tf.tasks.losses import soft_cross_entropy
 from models_tf.tasks.tagging import NO_LOSS, TaggingRows
 from models_tf.training.batches import like_length
 from models_tf.training.output import TrainingOutput
 from models_tf.training.progress import Progress
-from models_tf.training.token_batches import INPUTS, Predictor, activations, lengths_of
-from models_tf.training.token_losses import soft_cross_entropy
 
 CACHE_FILE = "teacher_words.npy"
 PLACE, SOFT = "place", "soft"

@@ -16,13 +16,13 @@ from exporters.commands.main import main
 from exporters.request import ExportRequest
 from exporters.sources.tokens import TokenSubject
 from models_tf.checkpoints import encoder as checkpoint
+from models_tf.encoder.batches import Predictor
 from models_tf.encoder.heads import ORDER_LABELS
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.tasks import SENTENCE_ORDER, read_rows
 from models_tf.tasks.sentence_order import neighbours, read_order
 from models_tf.tokenizers.tokenizer import Tokenizer
-from models_tf.training.token_batches import Predictor
 from support.spiece_files import PIECES, spiece_model
 from support.tiny_vocab import tiny_tokenizer
 

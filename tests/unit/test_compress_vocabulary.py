@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.vocabulary import in_vocabulary_of, keep_rows, keep_tokens, kept_numbers, kept_tokens
 from models_tf.compress.apply import compress
 from models_tf.compress.settings import Compression
-from models_tf.compress.vocabulary import in_vocabulary_of, keep_rows, keep_tokens, kept_numbers, kept_tokens
 from models_tf.compress.vocabulary_data import used_tokens
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from models_tf.encoder.batches import Predictor
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.forward import Activations
 from models_tf.errors import InputError
@@ -17,7 +18,6 @@ from models_tf.training.batches import LabelledFile, open_examples
 from models_tf.training.inner_distillation import InnerDistillation
 from models_tf.training.teacher import AveragedTeachers, LogitsTeacher
 from models_tf.training.text_teacher import TextTeacher
-from models_tf.training.token_batches import Predictor
 from support.token_training import (
     BAD,
     FAST,

@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 from models_tf.checkpoints import encoder as checkpoint
+from models_tf.encoder.batches import Predictor
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.tasks import read_rows
@@ -18,7 +19,6 @@ from models_tf.training.adamw import AdamW
 from models_tf.training.power import PARAMETERS, RetentionSearch, SearchOptimizer, found_lengths, pressed
 from models_tf.training.power_settings import PowerSettings
 from models_tf.training.schedule import InPhases
-from models_tf.training.token_batches import Predictor
 from models_tf.training.token_learner import TokenLearner
 from support.token_training import FAST, KilledError, kill_after, train, weights_of, write_task
 

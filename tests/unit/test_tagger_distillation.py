@@ -12,15 +12,15 @@ import tensorflow as tf
 
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.data.unlabelled import read_sentences, split_text
+from models_tf.encoder.batches import Predictor
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.spec import IDS, LOGITS, MASK
+from models_tf.tasks.losses import task_loss, teacher_loss
 from models_tf.tasks.rows import Columns
 from models_tf.tasks.tagging import read_tagging
 from models_tf.tasks.untagged import encode_untagged
 from models_tf.tokenizers.tokenizer import Tokenizer
-from models_tf.training.token_batches import Predictor
-from models_tf.training.token_losses import task_loss, teacher_loss
 from models_tf.training.unlabelled import Distillation, Taught, Words, at_students_pieces, words_loss
 from support.tiny_vocab import tiny_tokenizer
 from support.token_training import FAST, SPECIAL, KilledError, kill_after, train, weights_of

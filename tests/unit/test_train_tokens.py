@@ -17,6 +17,7 @@ import tensorflow as tf
 from exporters.commands import train as cli
 from models_tf.checkpoints import atomic_files
 from models_tf.checkpoints import encoder as checkpoint
+from models_tf.encoder.batches import Predictor
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.spec import IDS, LOGITS, MASK, SEGMENTS
@@ -24,7 +25,6 @@ from models_tf.tasks import read_rows
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.output import TrainingOutput
 from models_tf.training.teacher_start import start_from_teacher
-from models_tf.training.token_batches import Predictor
 
 GOOD, BAD = ["good", "great", "fine"], ["bad", "poor", "awful"]
 FILLERS = [f"w{number}" for number in range(49)]

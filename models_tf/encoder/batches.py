@@ -1,4 +1,4 @@
-"""Tokenized rows in batches of like length, cut to the longest of each; and a model's outputs on all rows."""
+"""Tokenized rows in batches of similar length, cut to the longest of each; and a model's outputs on all rows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
