@@ -12,10 +12,10 @@ from exporters.commands import main as cli
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.network import Network
 from support import squad_files
+from support.checkpoints import write_checkpoint
 from support.compress_cases import bert, outputs, stored
 from support.export_command import everything_under, run
 from support.random_encoders import relative_error, rows
-from support.tiny_checkpoints import write_checkpoint
 
 
 @pytest.fixture(scope="module")

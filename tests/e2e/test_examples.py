@@ -12,7 +12,7 @@ from exporters import ExportRequest, export
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
 from models_tf.tokenizers.tokenizer import Tokenizer
-from support.tiny_checkpoints import LENGTH, write_checkpoint
+from support.checkpoints import LENGTH, write_checkpoint
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))

@@ -13,8 +13,8 @@ import pytest
 from exporters import ExportRequest, export
 from models_tf.ghostbert import config
 from quantize.tflite.flatbuffer import is_constant, op_name, read_model
+from support.checkpoints import LABELS, LENGTH, write_checkpoint
 from support.export_command import run
-from support.tiny_checkpoints import LABELS, LENGTH, write_checkpoint
 
 CLASSES = LABELS["classification"]
 # The preset's shape at a size that is exported in seconds: a quarter of the heads and of the layers.

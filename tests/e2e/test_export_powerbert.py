@@ -16,8 +16,8 @@ from exporters.commands import main as cli
 from exporters.explanation.run import explain
 from models_tf.checkpoints import encoder as checkpoint
 from quantize.tflite.flatbuffer import op_name, read_model
+from support.checkpoints import LABELS, write_checkpoint
 from support.export_command import everything_under, run
-from support.tiny_checkpoints import LABELS, write_checkpoint
 
 CLASSES = LABELS["classification"]
 RETENTION = (9, 5, 1)

@@ -13,7 +13,7 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
 from models_tf.tokenizers.tokenizer import Tokenizer
 from quantize.tflite.flatbuffer import op_name, read_model
-from support.tiny_checkpoints import LENGTH, write_checkpoint
+from support.checkpoints import LENGTH, write_checkpoint
 
 LAYERS = 3
 Main = Callable[..., int]

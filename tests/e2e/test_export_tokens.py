@@ -15,8 +15,8 @@ from exporters.formats.runners import OnnxRunner, TfliteRunner
 from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from quantize.recipe import RECIPES
+from support.checkpoints import LABELS, LENGTH, write_checkpoint
 from support.export_command import everything_under, run
-from support.tiny_checkpoints import LABELS, LENGTH, write_checkpoint
 
 CLASSES = LABELS["classification"]
 

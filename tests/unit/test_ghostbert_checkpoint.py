@@ -14,7 +14,7 @@ from models_tf.encoder.config import GHOST_FORMS
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.ghostbert.config import CONFIG, HALF, PRESETS
-from support.stored_encoders import BERT, GHOSTBERT, VOCABULARY, tiny_encoder
+from support.checkpoints import BERT, GHOSTBERT, VOCABULARY, tiny_encoder
 
 
 @pytest.mark.parametrize("form", GHOST_FORMS)
@@ -69,8 +69,8 @@ def test_the_preset_is_half_of_bert_base_with_a_ghost_for_each_head_that_is_gone
     [
         ({"ghost_heads": 3}, "`ghost_heads` must be a list of whole numbers"),
         ({"ghost_heads": [1, "2"]}, "`ghost_heads` must be a list of whole numbers"),
-        ({"ghost_heads": [1]}, "`ghost_heads` must be 2 whole numbers from 0 to 4, one a layer"),
-        ({"ghost_folds": [1, 5]}, "`ghost_folds` must be 2 whole numbers from 0 to 4"),
+        ({"ghost_heads": [1]}, "`ghost_heads` must be 2 whole numbers from 0 to 2, one a layer"),
+        ({"ghost_folds": [1, 5]}, "`ghost_folds` must be 2 whole numbers from 0 to 2"),
         ({"ghost_on": "values"}, "`ghost_on` must be one of heads, outputs. Received: values"),
         ({"ghost_kernel": 4}, "`ghost_kernel` must be an odd number"),
         ({"ghost_kernel": 0}, "`ghost_kernel` must be a whole number from 1"),

@@ -13,7 +13,7 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import load, open_checkpoint, random_init, save
 from models_tf.encoder.heads import HEADS, Head
 from models_tf.errors import InputError
-from support.stored_encoders import BERT, MOBILEBERT, VARIANTS, VOCABULARY, tiny_encoder
+from support.checkpoints import BERT, MOBILEBERT, VARIANTS, VOCABULARY, tiny_encoder
 
 MODELS = registry.names(registry.TOKENS)
 WEIGHTS = os.environ.get("EXPORT_MOBILE_DATA", "") and Path(os.environ["EXPORT_MOBILE_DATA"]).parent / "weights"
@@ -58,11 +58,15 @@ def folder(tmp_path):
     return tmp_path / "tiny"
 
 
+# A key that is left out when it has its default: another value must come back, too.
+NOT_BY_DEFAULT = {"powerbert": {"retention_by": "first"}, "mobilebert": {"classifier_activation": True}}
+
+
 @pytest.mark.parametrize(
     ("model", "head"), [(model, head) for model in MODELS for head in registry.get(model).family().heads]
 )
 def test_what_is_saved_is_loaded_back(model, head, tmp_path):
-    made = tiny_encoder(model, head)
+    made = tiny_encoder(model, head, **NOT_BY_DEFAULT.get(model, {}))
     save(tmp_path, made)
     found = load(tmp_path)
     assert_same(found, made)
@@ -98,7 +102,7 @@ def test_a_kernel_is_stored_as_torch_has_it(folder):
 
 
 def test_names_of_the_base_model_have_no_prefix(tmp_path):
-    save(tmp_path, tiny_encoder(head="base"))
+    save(tmp_path, tiny_encoder(task="base"))
     assert "embeddings.word_embeddings.weight" in load_file(tmp_path / "model.safetensors")
     assert json.loads((tmp_path / "config.json").read_text())["architectures"] == ["MobileBertModel"]
 
@@ -168,7 +172,7 @@ def test_another_head_than_the_checkpoints_is_refused(folder, tmp_path):
     assert "a question-answering model is asked for. Received: a classification model" in refused(
         folder, head="question-answering"
     )
-    save(tmp_path / "base", tiny_encoder(head="base"))
+    save(tmp_path / "base", tiny_encoder(task="base"))
     assert "Received: a base model; fine-tune it with `export-mobile train`" in refused(
         tmp_path / "base", head="classification"
     )
@@ -176,7 +180,7 @@ def test_another_head_than_the_checkpoints_is_refused(folder, tmp_path):
 
 
 def test_a_new_head_is_drawn_for_training(tmp_path):
-    made = tiny_encoder(head="base")
+    made = tiny_encoder(task="base", classifier_activation=True)
     save(tmp_path, made)
     found = load(tmp_path, head="classification", new_head_labels=["good", "bad"], seed=3)
     assert found.new_tensors == ("classifier.kernel", "classifier.bias")
@@ -188,7 +192,7 @@ def test_a_new_head_is_drawn_for_training(tmp_path):
 
 
 def test_an_absent_pooler_is_drawn_for_training_only(tmp_path):
-    save(tmp_path, tiny_encoder(head="question-answering"))
+    save(tmp_path, tiny_encoder(task="question-answering", classifier_activation=True))
     found = load(tmp_path, head="classification", new_head_labels=["good", "bad"])
     assert found.new_tensors == ("pooler.kernel", "pooler.bias", "classifier.kernel", "classifier.bias")
     assert "lack tensor mobilebert.pooler.dense.weight" in refused(tmp_path, head="base")
@@ -229,7 +233,7 @@ def test_new_labels_that_cannot_be_stored_are_refused(labels, folder):
 
 
 def test_a_pooler_stored_with_a_tagger_is_left_out(tmp_path):
-    made = tiny_encoder(head="token-classification")
+    made = tiny_encoder(task="token-classification")
     save(tmp_path, made)
     pooler = {f"mobilebert.pooler.dense.{name}": np.ones((24,), np.float32) for name in ("weight", "bias")}
     edit_tensors(tmp_path, lambda tensors: tensors.update(pooler))
@@ -357,7 +361,7 @@ def test_labels_that_do_not_fit_the_weights_are_a_wrong_shape(folder):
 
 
 def test_a_question_model_with_more_than_start_and_end_is_refused(tmp_path):
-    save(tmp_path, tiny_encoder(head="question-answering"))
+    save(tmp_path, tiny_encoder(task="question-answering"))
     edit_document(tmp_path, id2label={"0": "a", "1": "b", "2": "c"})
     assert "for start and end" in refused(tmp_path)
 
@@ -458,7 +462,7 @@ def test_a_preset_is_asked_for_by_name():
 
 
 def test_weights_that_are_not_finite_are_not_saved(tmp_path):
-    made = tiny_encoder()
+    made = tiny_encoder("bert")
     made.tensors["pooler.bias"][0] = np.nan
     with pytest.raises(InputError, match="NaN or infinity in pooler"):
         save(tmp_path / "new", made)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models_tf.checkpoints.encoder import load, random_init, save
-from support.stored_encoders import BERT, MOBILEBERT, VARIANTS, tiny_encoder
+from support.checkpoints import BERT, LABELS, MOBILEBERT, VARIANTS, tiny_encoder
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -80,7 +80,7 @@ def test_a_folder_of_ours_is_read_by_transformers(model, head, tmp_path):
     found, info = torch_class(model, head).from_pretrained(tmp_path, output_loading_info=True)
     assert {name: value for name, value in info.items() if value} == {}
     if "classification" in head:
-        assert found.config.id2label == {0: "no", 1: "yes", 2: "perhaps"}
+        assert found.config.id2label == dict(enumerate(LABELS[head]))
 
 
 def test_a_folder_of_random_weights_is_read_by_transformers(tmp_path):
@@ -125,7 +125,9 @@ def write_shards(state, folder):
 @pytest.mark.parametrize("architecture", ["ForPreTraining", "ForMaskedLM", "ForNextSentencePrediction"])
 @pytest.mark.parametrize("model", WORDS)
 def test_pretraining_models_of_transformers_are_read_as_base_models(model, architecture, tmp_path):
-    config = getattr(transformers, WORDS[model] + "Config")(**{"mobilebert": MOBILEBERT, "bert": BERT}[model])
+    config = getattr(transformers, WORDS[model] + "Config")(
+        **{"mobilebert": MOBILEBERT | {"classifier_activation": True}, "bert": BERT}[model]
+    )
     getattr(transformers, WORDS[model] + architecture)(config).save_pretrained(tmp_path)
     # The model of masked words has no pooler: it can be fine-tuned, not exported as a base model.
     options = {"head": "classification", "new_head_labels": ["a", "b"]} if architecture == "ForMaskedLM" else {}

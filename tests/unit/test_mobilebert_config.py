@@ -9,7 +9,7 @@ from models_tf.encoder.heads import Head
 from models_tf.errors import InputError
 from models_tf.mobilebert import config as mobilebert
 from models_tf.mobilebert.config import IB_BERT, OPT, PRESETS, TINY
-from support.stored_encoders import BERT, MOBILEBERT, VARIANTS
+from support.checkpoints import BERT, MOBILEBERT, VARIANTS
 
 
 def refused(values, reader=mobilebert.CONFIG.from_document):

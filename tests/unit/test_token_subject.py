@@ -5,7 +5,7 @@ import pytest
 from exporters.request import ExportRequest
 from exporters.sources.tokens import TokenSubject
 from models_tf.errors import InputError
-from support.tiny_checkpoints import DOCUMENTS, LENGTH, write_checkpoint
+from support.checkpoints import DOCUMENTS, LENGTH, write_checkpoint
 
 
 @pytest.fixture(autouse=True)
