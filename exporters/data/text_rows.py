@@ -14,6 +14,7 @@ from exporters.formats.tensor_names import FEATURES, LOGITS, TEXT
 from exporters.request import ExportRequest
 from exporters.verification.evaluate import score
 from models_tf.data import Row, labels_of, read_table
+from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.tasks.score import Score
 
@@ -107,8 +108,7 @@ class TextReader:
         rows = list(read_table(path, self.request.text_column, self.request.label_column, labelled=labelled))
         if not rows:
             raise InputError(f"{path} must have rows under its header. Received: none.")
-        # JSON can hold half of a surrogate pair, which no runtime can be given.
-        return [dataclasses.replace(row, text=row.text.encode("utf-8", "replace").decode()) for row in rows]
+        return [dataclasses.replace(row, text=clean_text(row.text)) for row in rows]
 
 
 def _targets(rows: list[Row], path: Path, labels: Sequence[str], separator: str | None) -> np.ndarray:

@@ -16,10 +16,10 @@ from models_tf import extras
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import sequence_length
+from models_tf.data.text import clean_text
 from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
 from models_tf.spec import IDS, LOGITS, MASK, SEGMENTS
-from models_tf.tasks.rows import clean
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 _BATCH = 16
@@ -123,7 +123,7 @@ def explain(
     tokenizer.check_embedding(checkpoint.config.vocab_size)
     if pairs is not None and len(pairs) != len(texts):
         raise ValueError(f"`texts` and `pairs` must be as many. Received: {len(texts)}, {len(pairs)}.")
-    rows = [(clean(text), None if pairs is None else clean(pairs[i])) for i, text in enumerate(texts)]
+    rows = [(clean_text(text), None if pairs is None else clean_text(pairs[i])) for i, text in enumerate(texts)]
     one = _Model(checkpoint, tokenizer, length, checkpoint.tensors if table is None else table)
     found = [text for start in range(0, len(rows), _BATCH) for text in one.explain(rows[start : start + _BATCH])]
     return Explanation(

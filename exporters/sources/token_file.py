@@ -13,8 +13,10 @@ import numpy as np
 from exporters.formats.runners import Runner
 from exporters.sources.projection_file import short_lists
 from models_tf.spec import END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS
-from models_tf.tokenizers.spiece_file import SPACE, SPIECE
-from models_tf.tokenizers.tokenizer import SENTENCEPIECE, TOKENIZER, VOCAB, Tokenizer
+from models_tf.tokenizers.backend import SENTENCEPIECE
+from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB
+from models_tf.tokenizers.spiece_file import SPACE
+from models_tf.tokenizers.tokenizer import Tokenizer
 
 FORMAT = "export-mobile-tokens/1"
 # Case, an accent, a word beyond any vocabulary, nothing at all.

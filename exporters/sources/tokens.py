@@ -33,19 +33,19 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import sequence_length
-from models_tf.encoder.heads import BASE, CLASSIFICATION, ORDER_LABELS, SENTENCE_ORDER, TOKENS
+from models_tf.encoder.heads import BASE, CLASSIFICATION, ORDER_LABELS, SENTENCE_ORDER, TOKEN_CLASSIFICATION
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
+from models_tf.tasks import REGRESSION, head_of_task, task_of_head
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 GRAPH = "model"
-REGRESSION = "regression"
 # Labels of random weights.
 _LABELS = {
     CLASSIFICATION: ("0", "1"),
     REGRESSION: ("score",),
-    TOKENS: ("O", "B-X", "I-X"),
+    TOKEN_CLASSIFICATION: ("O", "B-X", "I-X"),
     SENTENCE_ORDER: ORDER_LABELS,
 }
 # Tasks on one text or on two.
@@ -127,7 +127,7 @@ class TokenSubject:
 
     def _one_segment(self, rows: Rows) -> bool:
         """Tags are for one text; for others the data says whether there are pairs, and without data there may be."""
-        if self.task == TOKENS:
+        if self.task == TOKEN_CLASSIFICATION:
             return True
         examples = rows.evaluation
         given = self.request.eval_data is not None or self.request.calibration_data is not None
@@ -251,11 +251,10 @@ class TokenModel:
 
 def _random(request: ExportRequest) -> EncoderCheckpoint:
     task = request.task or registry.get(str(request.model)).family().heads[0]
-    head = CLASSIFICATION if task in (REGRESSION, SENTENCE_ORDER) else task
     return checkpoint.random_init(
         str(request.model),
         request.preset,
-        head=head,
+        head=head_of_task(task),
         labels=_LABELS.get(task, ()),
         seed=request.seed,
     )
@@ -298,8 +297,7 @@ def _compressed(request: ExportRequest, origin: EncoderCheckpoint) -> tuple[Enco
 
 def _task(request: ExportRequest, origin: EncoderCheckpoint) -> str:
     """What the head says, unless the request says more; a classification head with one label is a regression."""
-    kind = origin.head.kind
-    own = REGRESSION if kind == CLASSIFICATION and origin.head.num_labels == 1 else kind
+    own = task_of_head(origin.head)
     if request.task not in (None, own, BASE) and (request.task, tuple(origin.labels)) != (SENTENCE_ORDER, ORDER_LABELS):
         raise InputError(
             f"--task must be {own}, as the checkpoint's head has {origin.head.num_labels} labels. "

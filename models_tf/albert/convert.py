@@ -4,7 +4,7 @@ from models_tf.albert.config import CONFIG, PRESETS, groups_of
 from models_tf.checkpoints.family import Compressed, Family
 from models_tf.checkpoints.rename import PortLine, dense, norm, table
 from models_tf.encoder.config import EncoderConfig
-from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 
 PREFIX = "albert."
 ARCHITECTURES = {
@@ -12,8 +12,8 @@ ARCHITECTURES = {
     "AlbertForPreTraining": BASE,
     "AlbertForMaskedLM": BASE,
     "AlbertForSequenceClassification": CLASSIFICATION,
-    "AlbertForTokenClassification": TOKENS,
-    "AlbertForQuestionAnswering": QUESTIONS,
+    "AlbertForTokenClassification": TOKEN_CLASSIFICATION,
+    "AlbertForQuestionAnswering": QUESTION_ANSWERING,
 }
 # Ours -> PyTorch's, within a layer.
 LAYER_DENSE = {

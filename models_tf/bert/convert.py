@@ -7,7 +7,7 @@ from models_tf.bert.config import CONFIG, PRESETS
 from models_tf.checkpoints.family import Compressed, Family
 from models_tf.checkpoints.rename import PortLine, dense, norm, table
 from models_tf.encoder.config import EncoderConfig
-from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 
 PREFIX = "bert."
 ARCHITECTURES = {
@@ -16,8 +16,8 @@ ARCHITECTURES = {
     "BertForMaskedLM": BASE,
     "BertForNextSentencePrediction": BASE,
     "BertForSequenceClassification": CLASSIFICATION,
-    "BertForTokenClassification": TOKENS,
-    "BertForQuestionAnswering": QUESTIONS,
+    "BertForTokenClassification": TOKEN_CLASSIFICATION,
+    "BertForQuestionAnswering": QUESTION_ANSWERING,
 }
 # Ours -> PyTorch's, within a layer.
 LAYER_DENSE = {

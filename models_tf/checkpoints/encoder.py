@@ -19,7 +19,7 @@ from models_tf import registry
 from models_tf.checkpoints.atomic_files import write_files
 from models_tf.checkpoints.document import Document
 from models_tf.checkpoints.family import Family
-from models_tf.checkpoints.folder import CONFIG_FILE, TOKENIZER_FILES, find_folder, read_document, read_tokenizer_files
+from models_tf.checkpoints.folder import CONFIG_FILE, find_folder, read_document
 from models_tf.checkpoints.initial import initial_tensors
 from models_tf.checkpoints.port import port, to_stored
 from models_tf.checkpoints.sequence_length import trained_length
@@ -31,13 +31,14 @@ from models_tf.encoder.heads import (
     CLASSIFICATION,
     HEADS,
     ORDER_LABELS,
+    QUESTION_ANSWERING,
     QUESTION_OUTPUTS,
-    QUESTIONS,
     SENTENCE_ORDER,
-    TOKENS,
+    TOKEN_CLASSIFICATION,
     Head,
 )
 from models_tf.errors import InputError
+from models_tf.tokenizers.files import TOKENIZER_FILES, read_tokenizer_files
 
 # A key of ours in config.json: weights that no training has seen.
 UNTRAINED_KEY = "export_mobile_untrained"
@@ -80,9 +81,9 @@ class EncoderCheckpoint:
 
 def make_head(kind: str, labels: Sequence[str]) -> Head:
     """The head for these labels; base and questions have none."""
-    if kind in (BASE, QUESTIONS) and labels:
+    if kind in (BASE, QUESTION_ANSWERING) and labels:
         raise ValueError(f"A {kind} head has no labels. Received: {len(labels)}.")
-    return Head(kind=kind, num_labels=QUESTION_OUTPUTS if kind == QUESTIONS else len(labels))
+    return Head(kind=kind, num_labels=QUESTION_OUTPUTS if kind == QUESTION_ANSWERING else len(labels))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,7 +336,7 @@ def _labels(document: Mapping[str, Any], kind: str, where: str) -> list[str]:
     if kind == BASE:
         return []
     labels = reader.labels()
-    if kind == QUESTIONS:
+    if kind == QUESTION_ANSWERING:
         if len(labels) != QUESTION_OUTPUTS:
             reader.fail("id2label", f"of {QUESTION_OUTPUTS} entries, for start and end", f"{len(labels)} entries")
         return []
@@ -345,7 +346,7 @@ def _labels(document: Mapping[str, Any], kind: str, where: str) -> list[str]:
 
 
 def _check_labels(labels: Sequence[str], kind: str) -> None:
-    if kind in (CLASSIFICATION, TOKENS) and not labels:
+    if kind in (CLASSIFICATION, TOKEN_CLASSIFICATION) and not labels:
         raise InputError(f"A {kind} head needs labels. Received: none.")
     for label, count in Counter(labels).items():
         if not is_storable(label) or count > 1:

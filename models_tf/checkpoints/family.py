@@ -10,11 +10,11 @@ from typing import Any
 from models_tf.checkpoints.config_fields import ConfigTable
 from models_tf.checkpoints.rename import PortLine, dense
 from models_tf.encoder.config import EncoderConfig
-from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS, Head
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION, Head
 from models_tf.errors import InputError
 
 # Head -> PyTorch's name of its last layer; the same in all families.
-HEAD_LAYERS = {CLASSIFICATION: "classifier", TOKENS: "classifier", QUESTIONS: "qa_outputs"}
+HEAD_LAYERS = {CLASSIFICATION: "classifier", TOKEN_CLASSIFICATION: "classifier", QUESTION_ANSWERING: "qa_outputs"}
 
 # BERT's heads of pretraining: masked words and next sentence. The dense one without a transform is MobileBERT's.
 PRETRAINING_HEADS = frozenset(
@@ -73,7 +73,7 @@ class Family:
     unread: Callable[[EncoderConfig, str], frozenset[str]]
     fillers: Callable[[EncoderConfig, str], Mapping[str, tuple[int, ...]]] = lambda _config, _prefix: {}
     reads: tuple[str, ...] = ()
-    heads: tuple[str, ...] = (CLASSIFICATION, TOKENS, QUESTIONS, BASE)
+    heads: tuple[str, ...] = (CLASSIFICATION, TOKEN_CLASSIFICATION, QUESTION_ANSWERING, BASE)
     pretraining_heads: frozenset[str] = PRETRAINING_HEADS
     order_layer: str | None = None
     compressed: Compressed | None = None
@@ -112,7 +112,7 @@ class Family:
             raise InputError(
                 f"{self.name} is for {' or '.join(self.heads)}. Received: {kind}; use --model bert for it."
             )
-        if config is not None and config.retention and kind in (TOKENS, QUESTIONS):
+        if config is not None and config.retention and kind in (TOKEN_CLASSIFICATION, QUESTION_ANSWERING):
             raise InputError(
                 f"A model with `retention` drops tokens: expected a {CLASSIFICATION} or {BASE} head. Received: {kind}; "
                 "leave `retention` out of config.json."

@@ -11,19 +11,11 @@ from typing import Any
 from models_tf.checkpoints import hub
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
+from models_tf.tokenizers.files import TOKENIZER_FILES
 
 CONFIG_FILE = "config.json"
 # What a training writes beside a checkpoint, and what says how one was compressed.
 TRAINING_FILE, RECORD_FILE = "training.json", "compression.json"
-# All that describes a tokenizer (WordPiece or SentencePiece); a folder has some of them.
-TOKENIZER_FILES = (
-    "vocab.txt",
-    "spiece.model",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-)
 # owner/name, as in google/mobilebert-uncased. The hub's old names without an owner look like any folder's name.
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", flags=re.ASCII)
 
@@ -56,8 +48,3 @@ def read_document(folder: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise InputError(f"{path} must hold a JSON object. Received: {type(document).__name__}.")
     return document
-
-
-def read_tokenizer_files(folder: Path) -> dict[str, bytes]:
-    """The files as they are; which of them are needed and whether they are right is the tokenizer's to say."""
-    return {name: (folder / name).read_bytes() for name in TOKENIZER_FILES if (folder / name).is_file()}

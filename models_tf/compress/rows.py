@@ -12,11 +12,10 @@ from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import DEFAULT_LENGTH, QUESTION_LENGTH, sequence_length
 from models_tf.compress.importance import Loss
 from models_tf.encoder.batches import lengths_of
-from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
-from models_tf.tasks import CLASSIFICATION as CLASSES
-from models_tf.tasks import QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION, read_rows
+from models_tf.tasks import read_rows, task_of_head
 from models_tf.tasks.losses import task_loss
 from models_tf.tasks.rows import Columns, TaskRows
 from models_tf.tokenizers.tokenizer import Tokenizer
@@ -24,7 +23,6 @@ from models_tf.tokenizers.tokenizer import Tokenizer
 # Gradients of a batch are added up before the absolute value is taken: DynaBERT's batches have 32 rows.
 BATCH_SIZE = 32
 _TARGET = "target:"
-_TASK_OF_HEAD = {CLASSIFICATION: CLASSES, TOKENS: TOKEN_CLASSIFICATION, QUESTIONS: QUESTION_ANSWERING}
 
 
 def task_of(checkpoint: EncoderCheckpoint, given: str | None = None) -> str:
@@ -37,7 +35,7 @@ def task_of(checkpoint: EncoderCheckpoint, given: str | None = None) -> str:
         )
     if checkpoint.problem_type == MULTI_LABEL:
         raise InputError("Several labels a row are not measured for token models. Received: such a checkpoint.")
-    own = REGRESSION if kind == CLASSIFICATION and checkpoint.head.num_labels == 1 else _TASK_OF_HEAD[kind]
+    own = task_of_head(checkpoint.head)
     if given not in (None, own):
         raise InputError(f"--task must be {own}, which the checkpoint's head is for. Received: {given}.")
     return own
@@ -54,14 +52,16 @@ def read(
     flag: str = "--data",
 ) -> TaskRows:
     """All rows of the file as the checkpoint reads them; without `labelled`, texts only, of which any model has some."""
-    if not path.is_file() and not (path.is_dir() and checkpoint.head.kind in (TOKENS, QUESTIONS)):
+    if not path.is_file() and not (
+        path.is_dir() and checkpoint.head.kind in (TOKEN_CLASSIFICATION, QUESTION_ANSWERING)
+    ):
         raise InputError(
             f"{flag} must be a file. Received: {path} ({'a folder' if path.is_dir() else 'no such file'})."
         )
     if labelled or checkpoint.head.kind != BASE:
         task = task_of(checkpoint, task)
     else:
-        task = CLASSES
+        task = CLASSIFICATION
     tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint of {checkpoint.model_name}")
     tokenizer.check_embedding(checkpoint.config.vocab_size)
     default = QUESTION_LENGTH if task == QUESTION_ANSWERING else DEFAULT_LENGTH

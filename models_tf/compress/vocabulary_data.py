@@ -13,12 +13,13 @@ import numpy as np
 
 from models_tf.data.table import JSON_SUFFIXES, TEXT_COLUMNS, file_suffix, read_lines, read_table
 from models_tf.data.tagged import read_tagged
+from models_tf.data.text import clean_text
 from models_tf.data.unlabelled import TABLE_SUFFIXES, TEXT_SUFFIXES, read_sentences
-from models_tf.encoder.heads import QUESTIONS, TOKENS
+from models_tf.encoder.heads import QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 from models_tf.errors import InputError
 from models_tf.spec import IDS
-from models_tf.tasks import QUESTION_ANSWERING, read_rows
-from models_tf.tasks.rows import Columns, clean
+from models_tf.tasks import read_rows
+from models_tf.tasks.rows import Columns
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.tokenizers.vocabulary import Vocabulary
 
@@ -40,14 +41,14 @@ def used_tokens(
     vocabulary = Vocabulary.of(tokenizer)
     found: set[int] = set()
     for path in map(Path, paths):
-        if not path.is_file() and not (path.is_dir() and head == QUESTIONS):
+        if not path.is_file() and not (path.is_dir() and head == QUESTION_ANSWERING):
             received = "a folder" if path.is_dir() else "no such file"
             raise InputError(f"{flag} must be a file. Received: {path} ({received}).")
         before, suffix = len(found), file_suffix(path)
-        if head == QUESTIONS and suffix not in (*TEXT_SUFFIXES, *TABLE_SUFFIXES):
+        if head == QUESTION_ANSWERING and suffix not in (*TEXT_SUFFIXES, *TABLE_SUFFIXES):
             rows = read_rows(QUESTION_ANSWERING, path, tokenizer=tokenizer, max_len=384, labelled=False)
             found |= set(map(int, np.unique(rows.inputs[IDS])))
-        elif head == TOKENS or suffix not in (*TEXT_SUFFIXES, *TABLE_SUFFIXES, *JSON_SUFFIXES):
+        elif head == TOKEN_CLASSIFICATION or suffix not in (*TEXT_SUFFIXES, *TABLE_SUFFIXES, *JSON_SUFFIXES):
             found |= _of_words(tokenizer, vocabulary, _words(path, columns or Columns()))
         else:
             found |= _of_texts(tokenizer, vocabulary, _texts(path, columns or Columns()))
@@ -83,7 +84,7 @@ def _has_header(path: Path) -> bool:
 
 def _of_texts(tokenizer: Tokenizer, vocabulary: Vocabulary, texts: Iterable[str]) -> set[int]:
     found: set[int] = set()
-    for chunk in _chunks(clean(text) for text in texts):
+    for chunk in _chunks(clean_text(text) for text in texts):
         for text, pieces in zip(chunk, tokenizer.pieces(chunk), strict=True):
             found.update(pieces.ids)
             if tokenizer.unk_id in pieces.ids:
@@ -93,7 +94,7 @@ def _of_texts(tokenizer: Tokenizer, vocabulary: Vocabulary, texts: Iterable[str]
 
 def _of_words(tokenizer: Tokenizer, vocabulary: Vocabulary, sentences: Iterable[Sequence[str]]) -> set[int]:
     found: set[int] = set()
-    for chunk in _chunks([clean(word) for word in words] for words in sentences):
+    for chunk in _chunks([clean_text(word) for word in words] for words in sentences):
         ids = tokenizer.encode_words(chunk, max_len=_LONGEST).inputs[IDS]
         found |= set(map(int, np.unique(ids)))
         for row in np.flatnonzero((ids == tokenizer.unk_id).any(axis=1)):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from models_tf.data.table import JSON_SUFFIXES, TEXT_COLUMNS, file_suffix, json_object, read_lines, read_table
 from models_tf.data.tagged import WORD_KEYS, read_tagged
+from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 
 TEXT_SUFFIXES = (".txt",)
@@ -32,9 +33,7 @@ def split_text(text: str) -> list[str]:
     """Words and signs of a text, as written."""
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
-    # Half of a surrogate pair, which JSON can hold, is refused by `tokenizers`.
-    safe = text if text.isascii() else text.encode("utf-8", "replace").decode()
-    return [word for word, _ in BertPreTokenizer().pre_tokenize_str(safe)]
+    return [word for word, _ in BertPreTokenizer().pre_tokenize_str(clean_text(text))]
 
 
 def _sentences(path: Path) -> Iterator[list[str]]:

@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from models_tf.encoder import retention
 from models_tf.encoder.config import GHOST_HEADS, LAYER_NORM, EncoderConfig
-from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, Head
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, Head
 from models_tf.encoder.network import Form
 from models_tf.spec import END_LOGITS, HIDDEN, LOGITS, POOLED, START_LOGITS
 
@@ -327,7 +327,7 @@ class _Pass:
             return {LOGITS: self._dense("classifier", self._dropout(pooled, self.config.hidden_dropout))}
         logits = self._dense("classifier", self._dropout(x, self.config.hidden_dropout))
         logits = tf.reshape(logits, (-1, self.time, head.num_labels))
-        if head.kind == QUESTIONS:
+        if head.kind == QUESTION_ANSWERING:
             start, end = tf.unstack(logits, axis=-1)
             return {START_LOGITS: start, END_LOGITS: end}
         return {LOGITS: logits}

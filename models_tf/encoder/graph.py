@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from models_tf.encoder import forward
-from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING
 from models_tf.encoder.network import Network
 from models_tf.spec import END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS, TensorSpec
 
@@ -35,7 +35,7 @@ class NetworkGraph:
             shapes = {HIDDEN: (time, hidden), POOLED: (hidden,)}
         elif head.kind == CLASSIFICATION:
             shapes = {LOGITS: (head.num_labels,)}
-        elif head.kind == QUESTIONS:
+        elif head.kind == QUESTION_ANSWERING:
             shapes = {START_LOGITS: (time,), END_LOGITS: (time,)}
         return tuple(TensorSpec(name=name, shape=shape, dtype="float32") for name, shape in shapes.items())
 

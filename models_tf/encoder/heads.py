@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-BASE, CLASSIFICATION, TOKENS, QUESTIONS = "base", "classification", "token-classification", "question-answering"
-HEADS = (BASE, CLASSIFICATION, TOKENS, QUESTIONS)
+BASE, CLASSIFICATION = "base", "classification"
+TOKEN_CLASSIFICATION, QUESTION_ANSWERING = "token-classification", "question-answering"
+HEADS = (BASE, CLASSIFICATION, TOKEN_CLASSIFICATION, QUESTION_ANSWERING)
 QUESTION_OUTPUTS = 2  # start and end
 # A classification of pairs: do two texts follow each other, or are they swapped? ALBERT is pretrained with it.
 SENTENCE_ORDER, ORDER_LABELS = "sentence-order", ("in-order", "swapped")
@@ -19,7 +20,9 @@ class Head:
     def __post_init__(self) -> None:
         if self.kind not in HEADS:
             raise ValueError(f"`kind` must be one of {', '.join(HEADS)}. Received: {self.kind!r}.")
-        low, high = {BASE: (0, 0), QUESTIONS: (QUESTION_OUTPUTS, QUESTION_OUTPUTS)}.get(self.kind, (1, 1 << 16))
+        low, high = {BASE: (0, 0), QUESTION_ANSWERING: (QUESTION_OUTPUTS, QUESTION_OUTPUTS)}.get(
+            self.kind, (1, 1 << 16)
+        )
         if not low <= self.num_labels <= high:
             raise ValueError(
                 f"`num_labels` of a {self.kind} head must be {low} to {high}. Received: {self.num_labels}."

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from models_tf.checkpoints.family import Family
 from models_tf.checkpoints.rename import PortLine, dense, norm, table
 from models_tf.encoder.config import EncoderConfig
-from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 from models_tf.mobilebert.config import CONFIG, PRESETS
 
 PREFIX = "mobilebert."
@@ -15,8 +15,8 @@ ARCHITECTURES = {
     "MobileBertForMaskedLM": BASE,
     "MobileBertForNextSentencePrediction": BASE,
     "MobileBertForSequenceClassification": CLASSIFICATION,
-    "MobileBertForTokenClassification": TOKENS,
-    "MobileBertForQuestionAnswering": QUESTIONS,
+    "MobileBertForTokenClassification": TOKEN_CLASSIFICATION,
+    "MobileBertForQuestionAnswering": QUESTION_ANSWERING,
 }
 # Ours -> PyTorch's, within a layer.
 LAYER_DENSE = {

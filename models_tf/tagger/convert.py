@@ -2,7 +2,7 @@
 
 from models_tf.bert import convert as bert
 from models_tf.checkpoints.family import Compressed, Family
-from models_tf.encoder.heads import BASE, TOKENS
+from models_tf.encoder.heads import BASE, TOKEN_CLASSIFICATION
 from models_tf.tagger.config import CONFIG, PRESETS
 
 FAMILY = Family(
@@ -13,6 +13,6 @@ FAMILY = Family(
     lines=bert.lines,
     unread=bert.unread,
     reads=("bert",),
-    heads=(TOKENS, BASE),
+    heads=(TOKEN_CLASSIFICATION, BASE),
     compressed=Compressed(plain="tagger"),
 )

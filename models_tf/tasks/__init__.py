@@ -4,21 +4,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models_tf.encoder.heads import SENTENCE_ORDER
+from models_tf.encoder.heads import CLASSIFICATION, QUESTION_ANSWERING, SENTENCE_ORDER, TOKEN_CLASSIFICATION, Head
 from models_tf.errors import InputError
 
 if TYPE_CHECKING:
     from models_tf.tasks.rows import Columns, TaskRows
     from models_tf.tokenizers.tokenizer import Tokenizer
 
-CLASSIFICATION, REGRESSION = "classification", "regression"
-TOKEN_CLASSIFICATION, QUESTION_ANSWERING = "token-classification", "question-answering"
+REGRESSION = "regression"
 TASKS = (CLASSIFICATION, REGRESSION, TOKEN_CLASSIFICATION, QUESTION_ANSWERING, SENTENCE_ORDER)
 
 
 def check_task(task: str) -> None:
     if task not in TASKS:
         raise InputError(f"A task with data must be one of {', '.join(TASKS)}. Received: {task!r}.")
+
+
+def head_of_task(task: str) -> str:
+    """The kind of head that a task needs; "base" has none."""
+    return CLASSIFICATION if task in (REGRESSION, SENTENCE_ORDER) else task
+
+
+def task_of_head(head: Head) -> str:
+    """What a head is for; a classification head with one label is a regression."""
+    return REGRESSION if head.kind == CLASSIFICATION and head.num_labels == 1 else head.kind
 
 
 def read_rows(

@@ -13,10 +13,11 @@ import numpy as np
 
 from models_tf.data import Row, labels_of, read_table
 from models_tf.data.table import LABEL_COLUMNS
+from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
 from models_tf.tasks import metrics
-from models_tf.tasks.rows import Columns, TaskRows, clean, cut_rows, number_labels
+from models_tf.tasks.rows import Columns, TaskRows, cut_rows, number_labels
 from models_tf.tasks.score import Score
 from models_tf.tokenizers.tokenizer import Tokenizer
 
@@ -153,10 +154,10 @@ def _is_empty(row: Row) -> bool:
 
 
 def _encode(rows: list[Row], tokenizer: Tokenizer, max_len: int) -> tuple[dict[str, np.ndarray], list[str], bool]:
-    texts = [clean(row.text) for row in rows]
+    texts = [clean_text(row.text) for row in rows]
     if rows[0].pair is None:
         return tokenizer.encode(texts, max_len=max_len), texts, False
-    pairs = [clean(row.pair or "") for row in rows]
+    pairs = [clean_text(row.pair or "") for row in rows]
     keys = [f"{text}\t{pair}" for text, pair in zip(texts, pairs, strict=True)]
     return tokenizer.encode(texts, pairs, max_len=max_len), keys, True
 

@@ -135,8 +135,3 @@ def cut_rows(inputs: Mapping[str, np.ndarray], path: object) -> tuple[str, ...]:
         if full
         else ()
     )
-
-
-def clean(text: str) -> str:
-    """Text that can be hashed and tokenized: JSON can hold half of a surrogate pair."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

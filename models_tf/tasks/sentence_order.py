@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from models_tf.data.text import clean_text
 from models_tf.encoder.heads import ORDER_LABELS
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
 from models_tf.tasks.classification import ClassificationRows
-from models_tf.tasks.rows import clean, cut_rows
+from models_tf.tasks.rows import cut_rows
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 SUFFIX = ".txt"
@@ -54,7 +55,7 @@ def neighbours(path: Path) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     before = ""
     for line in text.split("\n"):  # not splitlines(): a text may hold U+2028 and its like
-        segment = clean(" ".join(line.split()))
+        segment = clean_text(" ".join(line.split()))
         if before and segment and before != segment:
             found.append((before, segment))
         before = segment

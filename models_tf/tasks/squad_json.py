@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from models_tf.checkpoints.json_text import parse_json
+from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import END_LOGITS, IDS, MASK, SEGMENTS, START_LOGITS
-from models_tf.tasks.rows import clean
 from models_tf.tasks.squad_windows import Question, SpanWindow, Window, cut, most_context
 from models_tf.tokenizers.tokenizer import Pieces, Tokenizer
 
@@ -96,13 +96,13 @@ def _questions(path: Path, labelled: bool) -> Iterator[_Asked]:
     for i, article in enumerate(_get(document, "data", list, str(path))):
         for j, paragraph in enumerate(_get(article, "paragraphs", list, f"{path} data[{i}]")):
             where = f"{path} data[{i}].paragraphs[{j}]"
-            passage = clean(_get(paragraph, "context", str, where))
+            passage = clean_text(_get(paragraph, "context", str, where))
             for entry in _get(paragraph, "qas", list, where):
                 name = _get(entry, "id", str, where)
                 if name in seen:
                     raise InputError(f"{path} must have each question once. Received: id {name!r} twice.")
                 seen.add(name)
-                text = clean(_get(entry, "question", str, f"{path} question {name}"))
+                text = clean_text(_get(entry, "question", str, f"{path} question {name}"))
                 answers, place = _answers(entry, passage, f"{path} question {name}") if labelled else ((), None)
                 yield Question(id=name, text=text, answers=answers), passage, place
 
@@ -113,7 +113,7 @@ def _answers(entry: dict[str, Any], passage: str, where: str) -> tuple[tuple[str
         raise InputError(f"{where} must have an answer, as in SQuAD 1.1. Received: none (SQuAD 2.0 is not supported).")
     texts = []
     for answer in answers:
-        text, start = clean(_get(answer, "text", str, where)), _get(answer, "answer_start", int, where)
+        text, start = clean_text(_get(answer, "text", str, where)), _get(answer, "answer_start", int, where)
         if start < 0 or not text or passage[start : start + len(text)] != text:
             raise InputError(f"{where} must have its answer at character {start} of the passage. Received: {text!r}.")
         texts.append(text)

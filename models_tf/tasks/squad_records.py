@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from models_tf.data.text import clean_text
 from models_tf.data.tfrecord import Example, read_examples
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
-from models_tf.tasks.rows import clean
 from models_tf.tasks.squad_json import SquadRows
 from models_tf.tasks.squad_text import join_pieces
 from models_tf.tasks.squad_windows import Question, Window, WordWindow
@@ -111,7 +111,7 @@ def _need(example: Example, names: tuple[str, ...], where: str) -> None:
 
 
 def _text(example: Example, name: str) -> list[str]:
-    return [clean(bytes(value).decode("utf-8", "replace")) for value in example[name]]
+    return [clean_text(bytes(value).decode("utf-8", "replace")) for value in example[name]]
 
 
 def _fit(values: np.ndarray, used: int, max_len: int, where: str) -> np.ndarray:

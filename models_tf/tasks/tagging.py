@@ -13,10 +13,11 @@ import numpy as np
 
 from models_tf.data import read_tagged
 from models_tf.data.tag_scheme import check_tags
+from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import IDS, LOGITS
 from models_tf.tasks import metrics
-from models_tf.tasks.rows import Columns, TaskRows, clean, number_labels
+from models_tf.tasks.rows import Columns, TaskRows, number_labels
 from models_tf.tasks.score import Score
 from models_tf.tokenizers.tokenizer import Tokenizer
 
@@ -96,7 +97,7 @@ def read_tagging(
     rows = list(read_tagged(path, columns.text, columns.label, labelled=labelled))
     if not rows:
         raise InputError(f"{path} must have sentences. Received: none.")
-    sentences = [[clean(word) for word in row.words] for row in rows]
+    sentences = [[clean_text(word) for word in row.words] for row in rows]
     encoded = tokenizer.encode_words(sentences, max_len=max_len)
     counts = np.array([len(words) for words in sentences], np.int32)
     tags, targets = None, None

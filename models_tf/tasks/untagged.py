@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from models_tf.data.text import clean_text
 from models_tf.data.unlabelled import read_sentences
 from models_tf.errors import InputError
-from models_tf.tasks.rows import clean, cut_rows
+from models_tf.tasks.rows import cut_rows
 from models_tf.tasks.tagging import TaggingRows
 from models_tf.tokenizers.tokenizer import Tokenizer
 
@@ -17,7 +18,7 @@ def read_untagged(path: Path, *, tokenizer: Tokenizer, max_len: int) -> TaggingR
 
 
 def encode_untagged(sentences: list[list[str]], path: Path, *, tokenizer: Tokenizer, max_len: int) -> TaggingRows:
-    cleaned = [[clean(word) for word in words] for words in sentences]
+    cleaned = [[clean_text(word) for word in words] for words in sentences]
     encoded = tokenizer.encode_words(cleaned, max_len=max_len)
     if not (encoded.first >= 0).any():
         raise InputError(f"{path} must have words that the tokenizer knows. Received: none.")

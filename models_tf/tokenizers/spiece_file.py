@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from models_tf.errors import InputError
+from models_tf.tokenizers.files import SPIECE
 
-SPIECE = "spiece.model"
 # Kinds of pieces, as sentencepiece_model.proto numbers them.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 _UNIGRAM = 1

@@ -1,7 +1,6 @@
 """Tokens from a checkpoint's own files, through the `tokenizers` package: ids, mask and segments.
 
-tokenizer.json decides where there is one; otherwise spiece.model (SentencePiece, see `spiece_backend.py`) or vocab.txt
-(WordPiece, see `wordpiece_backend.py`) with tokenizer_config.json. Leaves out decoding of ids into text and the training of vocabularies.
+Which of the files decides is in `backend.py`. Leaves out decoding ids into text and training vocabularies.
 """
 
 import os
@@ -12,21 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models_tf.checkpoints.json_text import parse_json
+from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
-from models_tf.tokenizers import spiece_backend, wordpiece_backend
-from models_tf.tokenizers.spiece_file import SPIECE, read_spiece
-from models_tf.tokenizers.wordpiece_backend import VOCAB
+from models_tf.tokenizers.backend import SENTENCEPIECE, WORDPIECE, make_backend
+from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB, read_tokenizer_files
+from models_tf.tokenizers.spiece_file import read_spiece
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
     from tokenizers import Tokenizer as Backend
     from tokenizers.processors import PostProcessor
 
-TOKENIZER = "tokenizer.json"
-TOKENIZER_FILES = (TOKENIZER, SPIECE, VOCAB, "tokenizer_config.json", "special_tokens_map.json")
-KINDS = WORDPIECE, SENTENCEPIECE = ("wordpiece", "sentencepiece")
 _REQUIRED = ("pad", "unk", "cls", "sep")
 # Rows that go through `tokenizers` at a time: enough to keep it busy, few enough for memory to stay flat.
 _CHUNK = 4096
@@ -91,35 +87,17 @@ class Tokenizer:
         # Set, so that `tokenizers` does not warn when a process that used it forks; off, because threads of a pool
         # do not survive a fork and one thread reads a hundred thousand sentences in seconds.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        settings, backend = _settings(files), None
-        if TOKENIZER in files:
-            backend, kind = _from_json(files[TOKENIZER])
-        elif SPIECE in files:
-            kind = SENTENCEPIECE
-        elif VOCAB in files:
-            kind = WORDPIECE
-        else:
-            raise InputError(
-                f"{source} must have {TOKENIZER}, {SPIECE} (SentencePiece) or {VOCAB} (WordPiece). "
-                f"Received: {', '.join(sorted(files)) or 'none of them'}. Copy the file from where the model came from."
-            )
-        names = (spiece_backend if kind == SENTENCEPIECE else wordpiece_backend).SPECIAL
-        special = {which: _special_name(settings, which, name) for which, name in names.items()}
-        if kind == WORDPIECE:
-            made = backend or _from_vocab(files[VOCAB], settings, special)
-            return cls(made, special, VOCAB if backend is None else TOKENIZER)
-        spiece = files.get(SPIECE, b"")
-        made = backend or _from_spiece(spiece, settings, special)
-        found = cls(made, special, SPIECE if backend is None else TOKENIZER, kind=kind, spiece=spiece)
-        if backend is not None and spiece:
+        made = make_backend(files, source)
+        spiece = files.get(SPIECE, b"") if made.kind == SENTENCEPIECE else b""
+        found = cls(made.backend, made.special, made.file, kind=made.kind, spiece=spiece)
+        if made.file == TOKENIZER and spiece:
             _check_one_vocabulary(spiece, found.tokens)
         return found
 
     @classmethod
     def from_folder(cls, folder: Path) -> "Tokenizer":
         """From the tokenizer files of a checkpoint folder."""
-        present = [Path(folder) / name for name in TOKENIZER_FILES if (Path(folder) / name).is_file()]
-        return cls.from_files({path.name: path.read_bytes() for path in present}, str(folder))
+        return cls.from_files(read_tokenizer_files(Path(folder)), str(folder))
 
     def encode(
         self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, max_len: int, pad: bool = True
@@ -130,7 +108,7 @@ class Tokenizer:
         """
         if pairs is not None and len(pairs) != len(texts):
             raise ValueError(f"`texts` and `pairs` must be as many. Received: {len(texts)}, {len(pairs)}.")
-        rows: Sequence[Any] = _safe(texts) if pairs is None else list(zip(_safe(texts), _safe(pairs), strict=True))
+        rows: Sequence[Any] = _clean(texts) if pairs is None else list(zip(_clean(texts), _clean(pairs), strict=True))
         inputs = _empty(len(rows), max_len, self.pad_id)
         self._truncate(max_len, specials=2 if pairs is None else 3)
         for start in range(0, len(rows), _CHUNK):
@@ -149,7 +127,7 @@ class Tokenizer:
         first = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int32)
         self._truncate(max_len, specials=2)
         for start in range(0, len(rows), _CHUNK):
-            words = [_safe(row) for row in rows[start : start + _CHUNK]]
+            words = [_clean(row) for row in rows[start : start + _CHUNK]]
             for i, row in enumerate(self._backend.encode_batch(words, is_pretokenized=True), start):
                 _fill(inputs, i, row)
                 for position, word in reversed(list(enumerate(row.word_ids))):  # backwards: the first piece stays
@@ -162,14 +140,14 @@ class Tokenizer:
         """Tokens of whole texts, without special ones and not cut, with their places in the text."""
         found = []
         for start in range(0, len(texts), _CHUNK):
-            batch = self._backend.encode_batch(_safe(texts[start : start + _CHUNK]), add_special_tokens=False)
+            batch = self._backend.encode_batch(_clean(texts[start : start + _CHUNK]), add_special_tokens=False)
             found += [Pieces(ids=row.ids, spans=row.offsets, words=row.word_ids) for row in batch]
         return found
 
     def basic_tokens(self, text: str) -> list[str]:
         """The words and signs of a text, normalized, before they are cut into pieces."""
         normalizer, splitter = self._backend.normalizer, self._backend.pre_tokenizer
-        normalized = _safe([text])[0] if normalizer is None else normalizer.normalize_str(_safe([text])[0])
+        normalized = clean_text(text) if normalizer is None else normalizer.normalize_str(clean_text(text))
         return normalized.split() if splitter is None else [word for word, _ in splitter.pre_tokenize_str(normalized)]
 
     def token_id(self, token: str) -> int | None:
@@ -238,36 +216,8 @@ def _fill(inputs: dict[str, np.ndarray], i: int, row: "Encoding") -> None:
     inputs[SEGMENTS][i, :length] = row.type_ids
 
 
-def _safe(texts: Sequence[str]) -> list[str]:
-    """JSON can hold half of a surrogate pair, which `tokenizers` refuses: a question mark stands for it."""
-    return [text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts]
-
-
-def _settings(files: Mapping[str, bytes]) -> dict[str, Any]:
-    """tokenizer_config.json over special_tokens_map.json."""
-    merged: dict[str, Any] = {}
-    for name in ("special_tokens_map.json", "tokenizer_config.json"):
-        if name in files:
-            document = parse_json(files[name], f"{name} must be JSON.")
-            if not isinstance(document, dict):
-                raise InputError(f"{name} must be a JSON object. Received: {type(document).__name__}.")
-            merged |= {key: value for key, value in document.items() if value is not None}
-    return merged
-
-
-def _special_name(settings: Mapping[str, Any], kind: str, default: str) -> str:
-    value = settings.get(f"{kind}_token", default)
-    name = value.get("content") if isinstance(value, dict) else value
-    if not isinstance(name, str) or not name:
-        raise InputError(f"tokenizer_config.json: `{kind}_token` must be text. Received: {value!r}.")
-    return name
-
-
-def _flag(settings: Mapping[str, Any], name: str, default: bool | None) -> bool | None:
-    value = settings.get(name, default)
-    if value is not None and not isinstance(value, bool):
-        raise InputError(f"tokenizer_config.json: `{name}` must be true or false. Received: {value!r}.")
-    return value
+def _clean(texts: Sequence[str]) -> list[str]:
+    return [clean_text(text) for text in texts]
 
 
 def _in_order(numbered: Mapping[str, int], source: str) -> list[str]:
@@ -281,31 +231,6 @@ def _in_order(numbered: Mapping[str, int], source: str) -> list[str]:
     return tokens
 
 
-def _from_json(data: bytes) -> "tuple[Backend, str]":
-    """The tokenizer and its kind; any model but Unigram is treated as WordPiece."""
-    from tokenizers import Tokenizer as Backend
-
-    document = parse_json(data, f"{TOKENIZER} must be JSON.")
-    if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
-        raise InputError(f"{TOKENIZER} must describe a tokenizer, with `model`. Received: something else.")
-    try:
-        kind = SENTENCEPIECE if document["model"].get("type") == "Unigram" else WORDPIECE
-        return Backend.from_buffer(data), kind
-    except Exception as error:  # `tokenizers` raises nothing more specific
-        raise InputError(f"{TOKENIZER} must describe a tokenizer. Received: {_one_line(error)}.") from error
-
-
-def _from_vocab(data: bytes, settings: Mapping[str, Any], special: Mapping[str, str]) -> "Backend":
-    return wordpiece_backend.make_backend(
-        data,
-        (*special.values(), *_never_split(settings)),
-        unknown=special["unk"],
-        lower_case=bool(_flag(settings, "do_lower_case", True)),
-        strip_accents=_flag(settings, "strip_accents", None),
-        split_chinese=bool(_flag(settings, "tokenize_chinese_chars", True)),
-    )
-
-
 def _check_one_vocabulary(spiece: bytes, tokens: Sequence[str]) -> None:
     """An app may read either file."""
     for number, (piece, _, _) in enumerate(read_spiece(spiece).pieces):
@@ -314,23 +239,3 @@ def _check_one_vocabulary(spiece: bytes, tokens: Sequence[str]) -> None:
             raise InputError(
                 f"{SPIECE} and {TOKENIZER} must be of one vocabulary. Received: {piece!r} and {token!r} with id {number}."
             )
-
-
-def _from_spiece(data: bytes, settings: Mapping[str, Any], special: Mapping[str, str]) -> "Backend":
-    return spiece_backend.make_backend(
-        read_spiece(data),
-        special,
-        lower_case=bool(_flag(settings, "do_lower_case", True)),
-        keep_accents=bool(_flag(settings, "keep_accents", False)),
-    )
-
-
-def _never_split(settings: Mapping[str, Any]) -> list[str]:
-    names = settings.get("never_split", [])
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"tokenizer_config.json: `never_split` must be a list of tokens. Received: {names!r}.")
-    return names
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".")

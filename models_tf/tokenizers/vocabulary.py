@@ -21,13 +21,12 @@ from typing import Any
 
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
-from models_tf.tokenizers.spiece_file import SPACE, SPIECE
-from models_tf.tokenizers.tokenizer import TOKENIZER, Tokenizer
-from models_tf.tokenizers.wordpiece_backend import VOCAB
+from models_tf.tokenizers.files import ADDED_TOKENS, SETTINGS, SPIECE, TOKENIZER, VOCAB
+from models_tf.tokenizers.spiece_file import SPACE
+from models_tf.tokenizers.tokenizer import Tokenizer
 
 WORDPIECE, UNIGRAM = "WordPiece", "Unigram"
 
-_SETTINGS, _ADDED = "tokenizer_config.json", "added_tokens.json"
 _BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 
 
@@ -110,13 +109,13 @@ def keep_tokens(files: Mapping[str, bytes], kept: Collection[int]) -> dict[str, 
     if TOKENIZER in found or VOCAB not in found:
         document = parse_json(found.get(TOKENIZER) or tokenizer.files()[TOKENIZER], f"{TOKENIZER} must be JSON.")
         found[TOKENIZER] = _dump(_tokenizer_json(document, numbers))
-    if _SETTINGS in found:
-        found[_SETTINGS] = _settings(found[_SETTINGS], numbers)
-    if _ADDED in found:
-        added = parse_json(found[_ADDED], f"{_ADDED} must be JSON.")
+    if SETTINGS in found:
+        found[SETTINGS] = _settings(found[SETTINGS], numbers)
+    if ADDED_TOKENS in found:
+        added = parse_json(found[ADDED_TOKENS], f"{ADDED_TOKENS} must be JSON.")
         if not isinstance(added, dict):
-            raise InputError(f"{_ADDED} must hold tokens and their numbers. Received: {type(added).__name__}.")
-        found[_ADDED] = _dump({token: numbers[number] for token, number in added.items() if number in numbers})
+            raise InputError(f"{ADDED_TOKENS} must hold tokens and their numbers. Received: {type(added).__name__}.")
+        found[ADDED_TOKENS] = _dump({token: numbers[number] for token, number in added.items() if number in numbers})
     return found
 
 
@@ -155,7 +154,7 @@ def _processor(value: Any, numbers: Mapping[int, int]) -> Any:
 
 
 def _settings(data: bytes, numbers: Mapping[int, int]) -> bytes:
-    settings = parse_json(data, f"{_SETTINGS} must be JSON.")
+    settings = parse_json(data, f"{SETTINGS} must be JSON.")
     if not isinstance(settings, dict) or not isinstance(settings.get("added_tokens_decoder"), dict):
         return data
     decoder = settings["added_tokens_decoder"]

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from models_tf.errors import InputError
+from models_tf.tokenizers.files import VOCAB
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
 
-VOCAB = "vocab.txt"
 # Names of the special tokens where tokenizer_config.json does not say them.
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 
@@ -40,7 +40,7 @@ def make_backend(
 
 
 def read_vocab(data: bytes) -> dict[str, int]:
-    """One token a line; its id is the number of the line, from 0."""
+    """One token per line; its id is the number of the line, from 0."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -49,7 +49,7 @@ def read_vocab(data: bytes) -> dict[str, int]:
     # Not splitlines(): a vocabulary may hold U+2028 and its like as tokens.
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     if lines == [""]:
-        raise InputError(f"{VOCAB} must have one token a line. Received: an empty file.")
+        raise InputError(f"{VOCAB} must have one token per line. Received: an empty file.")
     vocab: dict[str, int] = {}
     for number, token in enumerate(lines):
         if not token or "\t" in token:

@@ -9,6 +9,7 @@ import numpy as np
 
 from models_tf.data import Row, labels_of, read_table
 from models_tf.errors import InputError
+from models_tf.ops.projection.library import as_bytes
 
 # The window bounds memory whatever the file's size; a file that fits is shuffled as a whole.
 WINDOW_ROWS = 100_000
@@ -104,7 +105,7 @@ def batches(
     window: list[_Item] = []
     characters = 0
     for index, row in enumerate(file.rows()):
-        text = row.text.encode("utf-8", "surrogatepass")
+        text = as_bytes(row.text)
         window.append(_Item(text, tuple(known[label] for label in file.labels_of(row)), index))
         characters += len(text)
         if len(window) >= WINDOW_ROWS or characters >= WINDOW_CHARACTERS:

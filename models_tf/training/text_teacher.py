@@ -14,13 +14,15 @@ import numpy as np
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.folder import CONFIG_FILE, read_document
+from models_tf.data.text import clean_text
 from models_tf.encoder.batches import Predictor
 from models_tf.encoder.heads import CLASSIFICATION
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
-from models_tf.tasks.rows import clean, number_labels, shorten
-from models_tf.tokenizers.tokenizer import VOCAB, Tokenizer
+from models_tf.tasks.rows import number_labels, shorten
+from models_tf.tokenizers.files import VOCAB
+from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.batches import Examples
 from models_tf.training.output import TrainingOutput
 from models_tf.training.progress import Progress
@@ -63,7 +65,7 @@ class TextTeacher:
         predict = Predictor(Encoder(self.loaded.config, self.loaded.head, self.loaded.tensors))
         found = np.empty((total, len(self.order)), np.float32)
         rows, done = examples.train.rows(), 0
-        while texts := [clean(row.text) for row in itertools.islice(rows, _ROWS)]:
+        while texts := [clean_text(row.text) for row in itertools.islice(rows, _ROWS)]:
             inputs = self.tokenizer.encode(texts, max_len=self.loaded.config.max_positions, pad=False)
             found[done : done + len(texts)] = predict(inputs)[LOGITS][:, self.order]
             done += len(texts)

@@ -14,7 +14,7 @@ import tensorflow as tf
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.atomic_files import write_files
 from models_tf.checkpoints.encoder import EncoderCheckpoint
-from models_tf.checkpoints.folder import CONFIG_FILE, RECORD_FILE, TOKENIZER_FILES, TRAINING_FILE
+from models_tf.checkpoints.folder import CONFIG_FILE, RECORD_FILE, TRAINING_FILE
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.checkpoints.weights import WEIGHTS_FILE
 from models_tf.encoder.batches import INPUTS, Predictor, activations, lengths_of
@@ -23,6 +23,7 @@ from models_tf.encoder.model import Encoder
 from models_tf.spec import MASK
 from models_tf.tasks.losses import task_loss, teacher_loss
 from models_tf.tasks.rows import TaskRows
+from models_tf.tokenizers.files import TOKENIZER_FILES
 from models_tf.training.adamw import AdamW
 from models_tf.training.batches import like_length
 from models_tf.training.inner_distillation import InnerDistillation

@@ -9,13 +9,13 @@ from typing import Any, TextIO
 from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import EncoderCheckpoint, OpenCheckpoint
-from models_tf.checkpoints.folder import read_tokenizer_files
 from models_tf.compress import before_training
 from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
 from models_tf.tasks import QUESTION_ANSWERING
 from models_tf.tasks.score import metric_title, metric_unit
-from models_tf.tokenizers.tokenizer import SPIECE, TOKENIZER, VOCAB, Tokenizer
+from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB, read_tokenizer_files
+from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training import token_data
 from models_tf.training.movement_settings import SOFT, MovementSettings
 from models_tf.training.output import TrainingOutput

@@ -4,27 +4,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from models_tf.encoder import heads
-from models_tf.tasks import (
-    CLASSIFICATION,
-    QUESTION_ANSWERING,
-    REGRESSION,
-    SENTENCE_ORDER,
-    TOKEN_CLASSIFICATION,
-    check_task,
-)
+from models_tf.tasks import CLASSIFICATION, TASKS, TOKEN_CLASSIFICATION, check_task, head_of_task
 from models_tf.training.movement_settings import MovementSettings
 from models_tf.training.power_settings import PowerSettings
 from models_tf.training.settings import LoopSettings
 from models_tf.training.transfer_settings import NONE, TRANSFERS, TransferSettings
 
-HEAD_OF_TASK = {
-    CLASSIFICATION: heads.CLASSIFICATION,
-    REGRESSION: heads.CLASSIFICATION,
-    TOKEN_CLASSIFICATION: heads.TOKENS,
-    QUESTION_ANSWERING: heads.QUESTIONS,
-    SENTENCE_ORDER: heads.CLASSIFICATION,
-}
+HEAD_OF_TASK = {task: head_of_task(task) for task in TASKS}
 # Where a training begins from random weights, and where it begins from trained ones.
 SCRATCH: dict[str, Any] = {"learning_rate": 5e-4, "epochs": 10, "average": 0.999, "warmup": 0.05, "patience": 10}
 FINE_TUNING: dict[str, Any] = {"learning_rate": 3e-5, "epochs": 3, "average": 0.0, "warmup": 0.1, "patience": 3}

@@ -9,13 +9,14 @@ import numpy as np
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.batches import Predictor
-from models_tf.encoder.heads import BASE, QUESTIONS
+from models_tf.encoder.heads import BASE, QUESTION_ANSWERING
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
 from models_tf.tasks import CLASSIFICATION, REGRESSION, SENTENCE_ORDER, TOKEN_CLASSIFICATION
 from models_tf.tasks.rows import TaskRows, shorten
-from models_tf.tokenizers.tokenizer import VOCAB, Tokenizer
+from models_tf.tokenizers.files import VOCAB
+from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.output import TrainingOutput
 from models_tf.training.progress import Progress
 from models_tf.training.token_settings import HEAD_OF_TASK, TokenSettings
@@ -136,7 +137,7 @@ def teach(
 
 
 def _output_names(teacher: EncoderCheckpoint) -> tuple[str, ...]:
-    return ("start_logits", "end_logits") if teacher.head.kind == QUESTIONS else (LOGITS,)
+    return ("start_logits", "end_logits") if teacher.head.kind == QUESTION_ANSWERING else (LOGITS,)
 
 
 def read_cache(output: TrainingOutput, name: str, rows: int) -> np.ndarray:

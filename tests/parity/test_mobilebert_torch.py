@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from models_tf.bert import convert as bert
 from models_tf.checkpoints.family import Family
-from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS, Head
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION, Head
 from models_tf.encoder.model import Encoder
 from models_tf.mobilebert import convert as mobilebert
 from models_tf.mobilebert.config import CONFIG, IB_BERT, OPT, TINY
@@ -70,14 +70,14 @@ HEADS = {
     "base": Head(kind=BASE),
     "classification": Head(kind=CLASSIFICATION, num_labels=3),
     "regression": Head(kind=CLASSIFICATION, num_labels=1),
-    "token-classification": Head(kind=TOKENS, num_labels=5),
-    "question-answering": Head(kind=QUESTIONS, num_labels=2),
+    "token-classification": Head(kind=TOKEN_CLASSIFICATION, num_labels=5),
+    "question-answering": Head(kind=QUESTION_ANSWERING, num_labels=2),
 }
 CLASSES = {
     BASE: "Model",
     CLASSIFICATION: "ForSequenceClassification",
-    TOKENS: "ForTokenClassification",
-    QUESTIONS: "ForQuestionAnswering",
+    TOKEN_CLASSIFICATION: "ForTokenClassification",
+    QUESTION_ANSWERING: "ForQuestionAnswering",
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
-from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTIONS, TOKENS, Head
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION, Head
 from models_tf.encoder.network import Network
 
 VOCABULARY, TIME = 61, 12
@@ -18,8 +18,8 @@ HEADS = {
     "base": Head(kind=BASE),
     "classification": Head(kind=CLASSIFICATION, num_labels=3),
     "regression": Head(kind=CLASSIFICATION, num_labels=1),
-    "tokens": Head(kind=TOKENS, num_labels=5),
-    "questions": Head(kind=QUESTIONS, num_labels=2),
+    "tokens": Head(kind=TOKEN_CLASSIFICATION, num_labels=5),
+    "questions": Head(kind=QUESTION_ANSWERING, num_labels=2),
 }
 _OPT: dict[str, Any] = {
     "vocab_size": VOCABULARY,

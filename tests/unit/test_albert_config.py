@@ -11,7 +11,7 @@ from models_tf import registry
 from models_tf.albert.config import ALBERT_BASE, CONFIG, PRESETS, groups_of, shared_layers
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.heads import BASE as NO_HEAD
-from models_tf.encoder.heads import CLASSIFICATION, QUESTIONS, TOKENS, Head
+from models_tf.encoder.heads import CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION, Head
 from models_tf.errors import InputError
 
 SMALL: dict[str, Any] = {
@@ -141,9 +141,9 @@ def test_an_albert_can_drop_tokens(tmp_path: Path) -> None:
     assert "retention" not in CONFIG.to_document(CONFIG.from_document(SMALL), document)
 
 
-@pytest.mark.parametrize("head", [TOKENS, QUESTIONS])
+@pytest.mark.parametrize("head", [TOKEN_CLASSIFICATION, QUESTION_ANSWERING])
 def test_a_head_on_every_token_is_refused_where_tokens_are_dropped(head: str) -> None:
-    labels = ["a", "b"] if head == TOKENS else []
+    labels = ["a", "b"] if head == TOKEN_CLASSIFICATION else []
     with pytest.raises(InputError, match=rf"drops tokens: expected a classification or base head. Received: {head}"):
         checkpoint.random_init("albert", {**SMALL, "retention": [8, 6, 4, 1]}, head=head, labels=labels)
 

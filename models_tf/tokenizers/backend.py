@@ -1,0 +1,127 @@
+"""A tokenizer of the `tokenizers` package from a checkpoint's files.
+
+tokenizer.json decides where there is one; otherwise spiece.model (SentencePiece, see `spiece_backend.py`) or vocab.txt
+(WordPiece, see `wordpiece_backend.py`) with tokenizer_config.json.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from models_tf.checkpoints.json_text import parse_json
+from models_tf.errors import InputError
+from models_tf.tokenizers import spiece_backend, wordpiece_backend
+from models_tf.tokenizers.files import SETTINGS, SPECIAL_TOKENS, SPIECE, TOKENIZER, VOCAB
+from models_tf.tokenizers.spiece_file import read_spiece
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as Backend
+
+KINDS = WORDPIECE, SENTENCEPIECE = ("wordpiece", "sentencepiece")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeBackend:
+    """`file` is the one that it was made from; `special` are the names of pad, unk, cls, sep and mask."""
+
+    backend: "Backend"
+    kind: str
+    file: str
+    special: Mapping[str, str]
+
+
+def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
+    """From the bytes of files by name; `source` names the checkpoint in messages."""
+    settings = _settings(files)
+    if TOKENIZER in files:
+        backend, kind = _from_json(files[TOKENIZER])
+        return MadeBackend(backend=backend, kind=kind, file=TOKENIZER, special=_special(settings, kind))
+    if SPIECE in files:
+        special = _special(settings, SENTENCEPIECE)
+        backend = _from_spiece(files[SPIECE], settings, special)
+        return MadeBackend(backend=backend, kind=SENTENCEPIECE, file=SPIECE, special=special)
+    if VOCAB in files:
+        special = _special(settings, WORDPIECE)
+        backend = _from_vocab(files[VOCAB], settings, special)
+        return MadeBackend(backend=backend, kind=WORDPIECE, file=VOCAB, special=special)
+    raise InputError(
+        f"{source} must have {TOKENIZER}, {SPIECE} (SentencePiece) or {VOCAB} (WordPiece). "
+        f"Received: {', '.join(sorted(files)) or 'none of them'}. Copy the file from where the model came from."
+    )
+
+
+def _special(settings: Mapping[str, Any], kind: str) -> dict[str, str]:
+    names = (spiece_backend if kind == SENTENCEPIECE else wordpiece_backend).SPECIAL
+    return {which: _special_name(settings, which, name) for which, name in names.items()}
+
+
+def _settings(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """tokenizer_config.json over special_tokens_map.json."""
+    merged: dict[str, Any] = {}
+    for name in (SPECIAL_TOKENS, SETTINGS):
+        if name in files:
+            document = parse_json(files[name], f"{name} must be JSON.")
+            if not isinstance(document, dict):
+                raise InputError(f"{name} must be a JSON object. Received: {type(document).__name__}.")
+            merged |= {key: value for key, value in document.items() if value is not None}
+    return merged
+
+
+def _special_name(settings: Mapping[str, Any], kind: str, default: str) -> str:
+    value = settings.get(f"{kind}_token", default)
+    name = value.get("content") if isinstance(value, dict) else value
+    if not isinstance(name, str) or not name:
+        raise InputError(f"{SETTINGS}: `{kind}_token` must be text. Received: {value!r}.")
+    return name
+
+
+def _flag(settings: Mapping[str, Any], name: str, default: bool | None) -> bool | None:
+    value = settings.get(name, default)
+    if value is not None and not isinstance(value, bool):
+        raise InputError(f"{SETTINGS}: `{name}` must be true or false. Received: {value!r}.")
+    return value
+
+
+def _from_json(data: bytes) -> "tuple[Backend, str]":
+    """The tokenizer and its kind; any model but Unigram is treated as WordPiece."""
+    from tokenizers import Tokenizer as Backend
+
+    document = parse_json(data, f"{TOKENIZER} must be JSON.")
+    if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
+        raise InputError(f"{TOKENIZER} must describe a tokenizer, with `model`. Received: something else.")
+    try:
+        kind = SENTENCEPIECE if document["model"].get("type") == "Unigram" else WORDPIECE
+        return Backend.from_buffer(data), kind
+    except Exception as error:  # `tokenizers` raises nothing more specific
+        raise InputError(f"{TOKENIZER} must describe a tokenizer. Received: {_one_line(error)}.") from error
+
+
+def _from_vocab(data: bytes, settings: Mapping[str, Any], special: Mapping[str, str]) -> "Backend":
+    return wordpiece_backend.make_backend(
+        data,
+        (*special.values(), *_never_split(settings)),
+        unknown=special["unk"],
+        lower_case=bool(_flag(settings, "do_lower_case", True)),
+        strip_accents=_flag(settings, "strip_accents", None),
+        split_chinese=bool(_flag(settings, "tokenize_chinese_chars", True)),
+    )
+
+
+def _from_spiece(data: bytes, settings: Mapping[str, Any], special: Mapping[str, str]) -> "Backend":
+    return spiece_backend.make_backend(
+        read_spiece(data),
+        special,
+        lower_case=bool(_flag(settings, "do_lower_case", True)),
+        keep_accents=bool(_flag(settings, "keep_accents", False)),
+    )
+
+
+def _never_split(settings: Mapping[str, Any]) -> list[str]:
+    names = settings.get("never_split", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{SETTINGS}: `never_split` must be a list of tokens. Received: {names!r}.")
+    return names
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")

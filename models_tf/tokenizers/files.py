@@ -1,0 +1,13 @@
+"""The files of a tokenizer in a checkpoint folder: their names, and their bytes as they are."""
+
+from pathlib import Path
+
+VOCAB, SPIECE, TOKENIZER = "vocab.txt", "spiece.model", "tokenizer.json"
+SETTINGS, SPECIAL_TOKENS, ADDED_TOKENS = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
+# A folder has some of them.
+TOKENIZER_FILES = (VOCAB, SPIECE, TOKENIZER, SETTINGS, SPECIAL_TOKENS, ADDED_TOKENS)
+
+
+def read_tokenizer_files(folder: Path) -> dict[str, bytes]:
+    """Those that are there; which of them are needed and whether they are right is for the tokenizer to say."""
+    return {name: (folder / name).read_bytes() for name in TOKENIZER_FILES if (folder / name).is_file()}
