@@ -236,7 +236,7 @@ def test_a_word_without_a_piece_has_no_place() -> None:
 
 def test_a_process_that_tokenized_can_fork_without_a_warning() -> None:
     code = (
-        "import os, sys; from tiny_vocab import tiny_tokenizer; t = tiny_tokenizer()\n"
+        "import os, sys; from support.tiny_vocab import tiny_tokenizer; t = tiny_tokenizer()\n"
         "t.encode(['the film'] * 500, max_len=8)\n"
         "child = os.fork()\n"
         "t.encode(['the film'] * 500, max_len=8)\n"
