@@ -12,6 +12,8 @@ import sys
 
 def main() -> int:
     """Runs the command; returns its exit code."""
+    if sys.flags.optimize > 1 and sys.executable:
+        _keep_docstrings()
     # An exception inside of an import can be swallowed or turned into another one: leave at once instead. A signal that
     # the caller ignores, as a shell does for jobs in the background, stays ignored while nothing is at stake.
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
@@ -27,6 +29,17 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     return code
+
+
+def _keep_docstrings() -> None:
+    """Start again with -O in place of -OO: Keras edits docstrings while it is imported, and fails without them."""
+    options, rest = [], sys.orig_argv[1:]
+    while rest and rest[0].startswith("-") and rest[0] not in ("-m", "-c", "-"):
+        option = rest.pop(0)
+        options += [option, rest.pop(0)] if option in ("-X", "-W") and rest else [option.replace("O", "")]
+    os.environ["PYTHONOPTIMIZE"] = "1"
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, *(option for option in options if option != "-"), *rest])  # noqa: S606
 
 
 def _leave(number: int, _frame: object) -> None:

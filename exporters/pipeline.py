@@ -20,8 +20,16 @@ from quantize.recipe import RECIPES
 def export(request: ExportRequest, *, progress: Progress | None = None, command: str = "") -> Report:
     """Convert, quantize, verify, measure, report.
 
-    The output folder appears complete, or not at all when an error is raised. A gate that does not hold is no error:
+    The output folder appears complete, or not at all when an error is raised. A gate that does not hold is not an error:
     the files are written and the report says so (`report.passed`, `report.raise_for_failures()`).
+
+    Args:
+        request: which model, recipe, formats and rows, and where to.
+        progress: shows the stages; by default nothing is shown.
+        command: what the report says it was made with.
+
+    Raises:
+        InputError: the checkpoint, the rows or the output folder cannot be used; in one line.
     """
     extras.require(extras.EXPORT, "An export")
     progress = progress or Progress(quiet=True)

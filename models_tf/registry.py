@@ -117,9 +117,7 @@ MODELS = {
 
 def get(name: str) -> ModelEntry:
     if name not in MODELS:
-        raise InputError(
-            f"Unknown model: expected one of {', '.join(MODELS)}. Received: {name}.{nearest(name, tuple(MODELS))}"
-        )
+        raise InputError(f"Unknown model: expected one of {', '.join(MODELS)}. Received: {name}.{_nearest_model(name)}")
     return MODELS[name]
 
 
@@ -138,9 +136,32 @@ def presets() -> str:
     return "; ".join(f"{name} {', '.join(MODELS[name].family().presets)}" for name in names(TOKENS))
 
 
-def nearest(name: str, choices: tuple[str, ...]) -> str:
+# Models that people look for, and what is near to them in meaning, not in spelling.
+_RELATIVES = {
+    "distilbert": "its like here is a bert with fewer layers (export-mobile compress --drop-layers), for words the tagger",
+    **dict.fromkeys(("tinybert", "minilm", "minilm-l6", "bert-tiny", "bert-mini"), "it is a small BERT: use bert"),
+    **dict.fromkeys(("mobilebert-tiny", "tinymobilebert"), "it is a preset: use mobilebert --preset tiny"),
+    **dict.fromkeys(
+        ("roberta", "xlm-roberta", "camembert", "electra", "deberta", "mpnet", "xlnet", "ernie", "modernbert"),
+        "it is not supported; the nearest is bert",
+    ),
+    **dict.fromkeys(("gpt", "gpt2", "llama", "t5", "bart"), "it is not supported; text models here do not write text"),
+    **dict.fromkeys(("lstm", "cnn", "fasttext", "pqrnn"), "it is not supported; the nearest is prado"),
+}
+
+
+def _nearest_model(name: str) -> str:
+    """What is near in meaning, or else in spelling: distilbert is nearer to bert than to ghostbert."""
+    plain = name.lower().rpartition("/")[2].replace("_", "-")
+    for relative, remark in sorted(_RELATIVES.items(), key=lambda item: -len(item[0])):
+        if plain == relative or plain.startswith(f"{relative}-"):
+            return f" Of {relative}: {remark}."
+    return nearest(plain, tuple(MODELS), cutoff=0.75)  # one letter of four: most names end with "bert"
+
+
+def nearest(name: str, choices: tuple[str, ...], *, cutoff: float = 0.6) -> str:
     """` Did you mean x?` or nothing."""
-    match = difflib.get_close_matches(name, choices, n=1)
+    match = difflib.get_close_matches(name, choices, n=1, cutoff=cutoff)
     return f" Did you mean {match[0]}?" if match else ""
 
 

@@ -2,15 +2,17 @@
 
 import argparse
 import json
-import shlex
-import sys
 from pathlib import Path
-from typing import TextIO
 
 from exporters.commands.compression_flags import add_data
+from exporters.console.terminal import Terminal
 from models_tf.errors import InputError
 
 DESCRIPTION = "The accuracy of a token model with each of its heads or layers removed."
+EXAMPLES = (
+    "export-mobile ablate --checkpoint DIR --data dev.tsv",
+    "export-mobile ablate --checkpoint DIR --data dev.tsv --what layers --output layers.json",
+)
 HEADS, ALONE, LAYERS, BOTH, ALL = ("heads", "alone", "layers", "both", "all")
 WHAT = {HEADS: (HEADS,), ALONE: (ALONE,), LAYERS: (LAYERS,), BOTH: (HEADS, LAYERS), ALL: (HEADS, ALONE, LAYERS)}
 
@@ -34,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print the result as JSON, nothing else")
 
 
-def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if args.rows is not None and args.rows < 1:
         raise InputError(f"--rows must be at least 1. Received: {args.rows}.")
     if args.output is not None:
@@ -49,8 +51,9 @@ def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     found = rows.read(start, args.data, task=args.task, columns=columns, max_seq_len=args.max_seq_len)
     if args.rows is not None:
         found = found.take(range(min(args.rows, len(found))))
-    if not args.json:
-        stderr.writelines(f"{note}\n" for note in found.notes)
+    progress = terminal.progress(quiet=args.json, held=False)
+    for note in found.notes:
+        progress.line(note)
     wanted = WHAT[args.what]
     result = ablation.ablate(
         start,
@@ -58,28 +61,23 @@ def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
         heads=HEADS in wanted,
         alone=ALONE in wanted,
         layers=LAYERS in wanted,
-        report=None if args.json else lambda done, total: _show(stderr, done, total),
+        report=lambda done, total: (progress.line if done == total else progress.live)(f"{done} of {total} variants"),
     )
     record = {
-        "command": shlex.join(["export-mobile", *sys.argv[1:]]),
+        "command": args.command,
         "checkpoint": Path(args.checkpoint).name,
         "data": args.data.name,
         **ablation.to_dict(result),
     }
     if args.output is not None:
         write_files(args.output.parent, {args.output.name: (json.dumps(record, indent=1) + "\n").encode()})
-    stdout.write(json.dumps(record) + "\n" if args.json else ablation_text.to_text(result))
-    if args.output is not None and not args.json:
-        stdout.write(f"written: {args.output}\n")
+    if args.json:
+        terminal.json(json.dumps(record))
+        return 0
+    terminal.show(ablation_text.to_text(result))
+    if args.output is not None:
+        terminal.show(f"written: {args.output}")
     return 0
-
-
-def _show(stderr: TextIO, done: int, total: int) -> None:
-    """A live line on a terminal, one line at the end elsewhere."""
-    live = stderr.isatty()
-    if live or done == total:
-        stderr.write(("\r\033[K" if live else "") + f"{done} of {total} variants" + "\n" * (done == total))
-        stderr.flush()
 
 
 def _check_output(path: Path, *, force: bool) -> None:

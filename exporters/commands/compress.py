@@ -3,12 +3,12 @@
 import argparse
 import json
 import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from exporters.commands.compression_flags import add_compression, add_data, from_args
+from exporters.console.terminal import Terminal
 from models_tf import registry
 from models_tf.checkpoints.folder import RECORD_FILE
 from models_tf.compress.settings import DEFAULT_ROWS, Compression
@@ -18,6 +18,10 @@ from models_tf.errors import InputError
 DESCRIPTION = (
     "Make a BERT checkpoint smaller or faster. What is asked for is done in this order: layers, heads and FFN neurons, ghosts, "
     "shared layers, vocabulary, word embedding, retention."
+)
+EXAMPLES = (
+    "export-mobile compress --checkpoint DIR --data train.tsv --prune-heads 0.5 --prune-ffn 0.5 --output small",
+    "export-mobile compress --checkpoint DIR --prune-vocab --vocab-data train.tsv --output fewer-words",
 )
 
 
@@ -41,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print the record as JSON, nothing else")
 
 
-def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """Compresses as the flags say; the summary goes to `stdout`, notes to `stderr`."""
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Compresses as the flags say, and prints what was kept."""
     settings = from_args(args)  # before anything heavy is loaded
     if args.rows < 1:
         raise InputError(f"--rows must be at least 1. Received: {args.rows}.")
@@ -55,13 +59,16 @@ def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     output.check()
     if Path(args.checkpoint).is_dir() and args.output.resolve() == Path(args.checkpoint).resolve():
         raise InputError(f"--output must not be the checkpoint itself. Received: {args.output} for both.")
-    with output.ends_in_one_line(stderr):
-        record = _compress(args, settings, output, stderr)
-    stdout.write(json.dumps(record) + "\n" if args.json else summary(record, args))
+    with output.ends_in_one_line(terminal.stderr):
+        record = _compress(args, settings, output, terminal)
+    if args.json:
+        terminal.json(json.dumps(record))
+    else:
+        terminal.show(summary(record, args))
     return 0
 
 
-def _compress(args: argparse.Namespace, settings: Compression, output: Any, stderr: TextIO) -> dict[str, Any]:
+def _compress(args: argparse.Namespace, settings: Compression, output: Any, terminal: Terminal) -> dict[str, Any]:
     from models_tf.checkpoints import encoder as checkpoint
     from models_tf.checkpoints.sequence_length import TRAINING_FILE
     from models_tf.compress import apply
@@ -90,7 +97,8 @@ def _compress(args: argparse.Namespace, settings: Compression, output: Any, stde
             labelled=settings.needs_gradients,
         )
         if not args.json:
-            stderr.writelines(note + "\n" for note in rows.notes)
+            for note in rows.notes:
+                terminal.note(note)
         rows = draw(rows, args.rows, settings.seed)
     used = None
     if settings.prune_vocab:
@@ -105,7 +113,7 @@ def _compress(args: argparse.Namespace, settings: Compression, output: Any, stde
         used = used_tokens(tokenizer, args.vocab_data, head=start.head.kind, columns=columns)
     made = apply.compress(start, settings, rows, used)
     record = {
-        "command": shlex.join(["export-mobile", *sys.argv[1:]]),
+        "command": args.command,
         "checkpoint": Path(args.checkpoint).name,
         "model": made.checkpoint.model_name,
         "head": made.checkpoint.head.kind,

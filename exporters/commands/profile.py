@@ -1,59 +1,62 @@
-"""`export-mobile profile`: its flags, and the run. What a profile is: `profile.py`."""
+"""`export-mobile profile`: its flags, and what is printed."""
 
 import argparse
-import contextlib
 import os
 from pathlib import Path
-from typing import TextIO
 
 from exporters import request
-from exporters.console.progress import Progress
+from exporters.commands import flags
+from exporters.commands.parser import Parser
+from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_PASS
-from exporters.profiling.request import DEFAULT_RECIPE, DEFAULT_ROUNDS, check
+from exporters.profiling.request import DEFAULT_RECIPE, DEFAULT_ROUNDS, ProfileRequest
 from models_tf import registry
 from models_tf.folders.output_folder import check_free
 
 DESCRIPTION = "What each part of a token model costs: parameters, bytes, multiply-adds, share of the time."
-_NOT_OF_REQUEST = ("json", "debug", "rounds", "command")
+EXAMPLES = (
+    "export-mobile profile --model bert --checkpoint DIR",
+    "export-mobile profile --model mobilebert --random-init --quantize int8 --output costs",
+)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("--model", metavar="NAME", help=", ".join(registry.names(registry.TOKENS)))
-    add("--checkpoint", type=Path, metavar="DIR", help="a Hugging Face folder or hub id, or one that `train` wrote")
-    add("--random-init", action="store_true", help="untrained weights of a preset's sizes")
-    add("--preset", metavar="NAME", help=f"sizes of --random-init, the first by default: {registry.presets()}")
-    add("--task", metavar="NAME", help=f"{', '.join(request.TOKEN_TASKS)} (default: what the head says)")
-    add("--quantize", default=DEFAULT_RECIPE, metavar="RECIPE", help=f"as in an export (default {DEFAULT_RECIPE})")
-    add("--target", default=",".join(request.TARGETS), metavar="LIST", help="tflite,onnx (default both)")
-    add("--calibration-data", type=Path, metavar="FILE", help="rows for the ranges of --quantize int8")
-    add("--text-column", metavar="NAME", help="column with the text (default text, sentence or utterance)")
-    add("--text-pair-column", metavar="NAME", help="column with the second text of sentence pairs")
-    add("--max-seq-len", type=int, metavar="N", help="tokens of the graph (default 128, or all positions if fewer)")
-    add("--fold", default="full", metavar="MODE", help=f"exact rewrites: {', '.join(request.FOLDS)}")
-    add("--rounds", type=int, default=DEFAULT_ROUNDS, metavar="N", help=f"measurements (default {DEFAULT_ROUNDS})")
-    add("--output", type=Path, metavar="DIR", help="write report.md, report.json and profile.svg (default: nothing)")
-    add("--force", action="store_true", help="replace an output folder that was written before")
-    add("--json", action="store_true", help="print the profile as JSON, and nothing else")
-    add("--seed", type=int, default=0, metavar="N", help="of --random-init and made-up rows (default 0)")
+    add("--checkpoint", type=Path, metavar="DIR", help=flags.CHECKPOINT_HELP)
+    flags.add_recipe(parser, DEFAULT_RECIPE)
+    flags.add_output(parser, "write report.md, report.json and profile.svg (default: nothing)")
+    flags.add_json(parser, "the profile")
+    data = parser.add_argument_group("data")
+    data.add_argument("--calibration-data", type=Path, metavar="FILE", help="rows for the ranges of --quantize int8")
+    flags.add_columns(data, label=False)
+    model = parser.add_argument_group("model and graph")
+    model.add_argument("--random-init", action="store_true", help="untrained weights, of the sizes of --preset")
+    model.add_argument("--preset", metavar="NAME", help=flags.presets_help())
+    model.add_argument("--task", metavar="NAME", help=f"{', '.join(request.TOKEN_TASKS)} (default: what the head says)")
+    flags.add_target(model)
+    model.add_argument(
+        "--max-seq-len", type=int, metavar="N", help="tokens of the graph (default: as trained here, else 128)"
+    )
+    model.add_argument("--fold", default="full", metavar="MODE", help=f"exact rewrites: {', '.join(request.FOLDS)}")
+    model.add_argument(
+        "--rounds", type=int, default=DEFAULT_ROUNDS, metavar="N", help=f"measurements (default {DEFAULT_ROUNDS})"
+    )
+    model.add_argument("--seed", type=int, default=0, metavar="N", help="of --random-init and made-up rows (default 0)")
 
 
-def run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """`options.command` is the command as it was typed. The exit code; raises on bad input, with nothing written."""
-    values = {name: value for name, value in vars(options).items() if name not in _NOT_OF_REQUEST}
-    values["target"] = request.parse_targets(options.target)
-    wanted = request.ExportRequest(**values)
-    check(wanted, options.rounds)
+def run(options: argparse.Namespace, terminal: Terminal) -> int:
+    wanted = ProfileRequest(**flags.values_for(ProfileRequest, options))
     if wanted.output is not None:
-        check_free(wanted.output, force=wanted.force, inputs=wanted.inputs)
+        check_free(wanted.output, force=wanted.force, inputs=wanted.as_export().inputs)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # what is measured runs on one thread of the processor
-    progress = Progress(stream=stderr, quiet=options.json, held=not options.debug)
+    progress = terminal.progress(quiet=options.json, held=not options.debug)
     from exporters.profiling.run import profile
+    from exporters.profiling.text import blocks
 
-    found = profile(wanted, rounds=options.rounds, progress=progress, command=options.command)
-    with contextlib.suppress(BrokenPipeError):  # nobody reads: the exit code still tells
-        stdout.write(found.to_json() + "\n" if options.json else found.summary())
-        if wanted.output is not None and not options.json:
-            stdout.write(f"written: {wanted.output}\n")
-        stdout.flush()
+    found = profile(wanted, progress=progress, command=options.command)
+    if options.json:
+        terminal.json(found.to_json())
+    else:
+        terminal.show([*blocks(found), *([] if wanted.output is None else [f"written: {wanted.output}"])])
     return EXIT_PASS

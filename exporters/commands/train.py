@@ -4,9 +4,11 @@ import argparse
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from exporters.commands import compression_flags as compression
+from exporters.commands.parser import Parser
+from exporters.console.terminal import Terminal
 from models_tf import registry
 from models_tf.data import DEFAULT_SEPARATOR
 from models_tf.errors import InputError
@@ -19,6 +21,10 @@ from models_tf.training.token_settings import FINE_TUNING, SCRATCH, TokenSetting
 from models_tf.training.transfer_settings import TRANSFERS
 
 DESCRIPTION = "Train a model on your own rows."
+EXAMPLES = (
+    "export-mobile train --train train.tsv --dev dev.tsv --output mine",
+    "export-mobile train --model bert --checkpoint DIR --train train.tsv --dev dev.tsv --output mine",
+)
 _DEFAULTS = {field.name: field.default for field in dataclasses.fields(TrainingSettings)}
 _TOKEN_DEFAULTS = {field.name: field.default for field in dataclasses.fields(TokenSettings)}
 # Flags that mean nothing without another one; their defaults are put in by the settings.
@@ -38,7 +44,7 @@ _ONLY_FOR = {
 _ONLY_FOR_POWERBERT = ("fine_tune_epochs", "search_epochs", "keep_share", "search_overrides")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("--model", default="prado", metavar="NAME", help="a name that `export-mobile models` lists")
     parser.add_argument("--train", required=True, type=Path, metavar="FILE", help=".tsv, .csv or .jsonl, or .gz of it")
     parser.add_argument("--dev", required=True, type=Path, metavar="FILE", help="chooses the best epoch")
@@ -82,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_token_arguments(parser.add_argument_group("token models"))
     _add_power_arguments(parser.add_argument_group("powerbert: which tokens each layer keeps"))
     compression.add_compression(
-        parser.add_argument_group("BERT: make --checkpoint smaller first (export-mobile compress)")
+        parser.rare("flags that make a BERT --checkpoint smaller first, as export-mobile compress does")
     )
 
 
@@ -238,8 +244,8 @@ def _defaults(flag: str) -> str:
     return f"default: {ours}" if ours == tokens else f"default: {ours}; token models: {tokens}"
 
 
-def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """Trains as the flags say; the result goes to `stdout`, progress to `stderr`."""
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Trains as the flags say, and prints the result."""
     entry = registry.get(args.model)
     _check_flags(args, entry)
     args.compression = compression.from_args(args) if compression.is_given(args) else None
@@ -249,9 +255,12 @@ def run(args: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
         from models_tf.training import projection_run as kind_of_run  # type: ignore[no-redef]
 
     output = kind_of_run.make_output(args)
-    with output.ends_in_one_line(stderr):
-        result = kind_of_run.train(args, output, stderr)
-    stdout.write(json.dumps(result) + "\n" if args.json else kind_of_run.summary(result))
+    with output.ends_in_one_line(terminal.stderr):
+        result = kind_of_run.train(args, output, terminal.stderr)
+    if args.json:
+        terminal.json(json.dumps(result))
+    else:
+        terminal.show(kind_of_run.summary(result))
     return 0
 
 

@@ -1,17 +1,19 @@
-"""Stage display on stderr: one live line on a terminal, one line for each finished stage elsewhere.
+"""Progress on stderr: one live line on a terminal, one line for each finished stage elsewhere.
 
-Keeps the seconds of each stage, which the report prints. Leaves out percentages: no stage is long. Lines can be held
-back until bad input is ruled out, so that its one line stands alone.
+Keeps the seconds of each stage, which the report prints. Lines can be held back until bad input is ruled out, so that its
+one line stands alone. `rich` draws the live line; where there is no terminal it is not imported.
 """
 
+import os
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TextIO
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO, cast
 
-_TICK_SECONDS = 0.2
+from exporters.console.cleaning import clean, clean_line
+
+_TIMES_A_SECOND = 5
 
 
 class Progress:
@@ -19,39 +21,45 @@ class Progress:
 
     def __init__(self, *, stream: TextIO | None = None, quiet: bool = False, held: bool = False) -> None:
         self.seconds: dict[str, float] = {}
-        self._stream = stream if stream is not None else sys.stderr
+        self._stream = _Unbroken(stream if stream is not None else sys.stderr)
         self._quiet = quiet
         self._held: list[str] | None = [] if held else None
-        self._live = not quiet and self._stream.isatty()
+        self._is_live = not quiet and is_terminal(self._stream)
+        self._stage: Callable[[], str] | None = None
+        self._text: Callable[[], str] = str
+        self._drawn: Any = None
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Time the block under `name`; a block that raises leaves no finished line behind."""
         start = time.perf_counter()
-        done = threading.Event()
-        ticker = threading.Thread(target=self._tick, args=(name, start, done), daemon=True) if self._live else None
-        if ticker:
-            ticker.start()
+        around, self._stage = self._stage, lambda: _timed(name, time.perf_counter() - start)
+        self._draw(self._stage)
         finished = False
         try:
             yield
             finished = True
         finally:
-            done.set()
-            if ticker:
-                ticker.join()
-                self._write("\r\033[K")
+            self._stage = around
+            self._draw(around)
             elapsed = time.perf_counter() - start
             self.seconds[name] = self.seconds.get(name, 0.0) + elapsed
             if finished:
-                self.line(f"{name:<44} {elapsed:5.1f} s")
+                self.line(_timed(name, elapsed))
 
     def line(self, text: str) -> None:
-        """One line of its own, such as a remark on the data."""
+        """One line of its own, such as a remark on the data; it takes the place of a live one."""
         if self._held is not None:
             self._held.append(text)
         elif not self._quiet:
-            self._write(text + "\n")
+            self._draw(None)
+            self._stream.write(clean(text) + "\n")
+            self._stream.flush()
+            self._draw(self._stage)
+
+    def live(self, text: str) -> None:
+        """The live line is this now; nothing where there is no terminal."""
+        self._draw(lambda: text)
 
     def release(self) -> None:
         """Print what was held back, and hold nothing back from now on."""
@@ -59,15 +67,76 @@ class Progress:
         for text in held:
             self.line(text)
 
-    def _tick(self, name: str, start: float, done: threading.Event) -> None:
-        while True:
-            self._write(f"\r\033[K{name:<44} {time.perf_counter() - start:5.1f} s")
-            if done.wait(_TICK_SECONDS):
-                return
+    def close(self) -> None:
+        """Take the live line away."""
+        self._draw(None)
 
-    def _write(self, text: str) -> None:
+    def _draw(self, text: Callable[[], str] | None) -> None:
+        """`text` is the live line from now on, asked for again and again; None removes it."""
+        if not self._is_live:
+            return
+        if text is not None:
+            self._text = text
+            if self._drawn is None:
+                self._drawn = _live_line(self._stream, lambda: self._text())  # noqa: PLW0108 - it changes
+                self._drawn.start(refresh=True)
+        elif self._drawn is not None:
+            self._drawn.stop()
+            self._drawn = None
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether a live line can be drawn there, in place."""
+    return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
+
+
+def _timed(name: str, seconds: float) -> str:
+    return f"{name:<44} {seconds:5.1f} s"
+
+
+def _live_line(stream: "_Unbroken", text: Callable[[], str]) -> Any:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    class Still(Console):
+        """A process that is killed must not leave a terminal without a cursor."""
+
+        def show_cursor(self, show: bool = True) -> bool:  # noqa: ARG002 - as the class above has it
+            return False
+
+    return Live(
+        console=Still(file=cast("TextIO", stream), force_terminal=True),
+        get_renderable=lambda: Text(clean_line(text()), no_wrap=True, overflow="ellipsis"),
+        refresh_per_second=_TIMES_A_SECOND,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+
+
+class _Unbroken:
+    """A stream that may lose its reader: the display ends there, the work goes on."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
         try:
-            self._stream.write(text)
+            return self._stream.write(text)
+        except (BrokenPipeError, ValueError):
+            return len(text)
+
+    def flush(self) -> None:
+        with suppress(BrokenPipeError, ValueError):
             self._stream.flush()
-        except (BrokenPipeError, ValueError):  # nobody reads the display any more; the work goes on
-            self._quiet = True
+
+    def isatty(self) -> bool:
+        return not self._stream.closed and self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    @property
+    def encoding(self) -> str:
+        return getattr(self._stream, "encoding", None) or "utf-8"

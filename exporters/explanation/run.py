@@ -1,10 +1,11 @@
 """`explain`: which words of a text go on from layer to layer of a model that drops tokens, as values.
 
-A word is what the tokenizer cut its pieces from, and it is there while one of them is. How it is drawn: `explain_text.py`
-for a terminal, `explain_chart.py` for a picture. Leaves out why a token is dropped: `models_tf/encoder/retention.py`.
+A word is what the tokenizer cut its pieces from, and it is there while one of them is. How it is drawn: `text.py` for a
+terminal, `chart.py` for a picture. Leaves out why a token is dropped: `models_tf/encoder/retention.py`.
 """
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from exporters.explanation.request import DEFAULT_ROWS, ExplainRequest
 from models_tf import extras
+from models_tf.checkpoints import encoder
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import sequence_length
+from models_tf.data.table import read_table
 from models_tf.data.text import clean_text
 from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
@@ -101,7 +105,41 @@ def check(checkpoint: EncoderCheckpoint) -> None:
         )
 
 
-def explain(
+def explain(request: ExplainRequest) -> Explanation:
+    """Run a model that drops tokens on some texts, in float, and say which words each layer keeps.
+
+    Args:
+        request: the checkpoint and the texts.
+
+    Raises:
+        InputError: the checkpoint or the texts cannot be used, or the model keeps all tokens; in one line.
+    """
+    texts = _texts(request)  # TensorFlow is loaded once nothing can be wrong with files
+    checkpoint = encoder.load(str(request.checkpoint), model=request.model)
+    return explain_texts(
+        checkpoint,
+        [text for text, _ in texts],
+        None if texts[0][1] is None else [pair or "" for _, pair in texts],
+        max_seq_len=request.max_seq_len,
+        tokenizer=Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint {request.checkpoint}"),
+    )
+
+
+def _texts(request: ExplainRequest) -> list[tuple[str, str | None]]:
+    """The texts with their second ones, if there are pairs. Empty rows of a file are passed over."""
+    if request.data is None:
+        return list(zip(request.text, request.text_pair or itertools.repeat(None), strict=False))
+    rows = read_table(
+        request.data, request.text_column, labelled=False, pair_column=request.text_pair_column, guess_pairs=True
+    )
+    texts = ((row.text, row.pair) for row in rows if row.text.strip() and (row.pair is None or row.pair.strip()))
+    found = list(itertools.islice(texts, request.rows or DEFAULT_ROWS))
+    if not found:
+        raise InputError(f"{request.data} must have texts. Received: none.")
+    return found
+
+
+def explain_texts(
     checkpoint: EncoderCheckpoint,
     texts: Sequence[str],
     pairs: Sequence[str] | None = None,
@@ -110,7 +148,7 @@ def explain(
     tokenizer: Tokenizer | None = None,
     table: Mapping[str, Any] | None = None,
 ) -> Explanation:
-    """Runs the model as it was read, in float. `pairs` are second texts; `table` are its weights as TensorFlow has them,
+    """The same for a checkpoint that was read. `pairs` are second texts; `table` are its weights as TensorFlow has them,
     where that is so already.
     """
     extras.require(extras.EXPORT, "An explanation")

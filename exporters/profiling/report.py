@@ -69,10 +69,11 @@ class Profile:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     def summary(self) -> str:
-        """What the command prints."""
-        from exporters.profiling.text import summary
+        """What the command prints, as plain text."""
+        from exporters.profiling.text import blocks
+        from exporters.report.tables import plain
 
-        return summary(self)
+        return plain(blocks(self))
 
     def documents(self) -> dict[str, str]:
         """The files of the output folder."""

@@ -1,6 +1,10 @@
-"""What can be profiled: an `ExportRequest` of a token model, and a number of rounds. Imports nothing heavy."""
+"""`ProfileRequest`: everything that one profile is given. The flags of the command are its fields. Imports nothing heavy."""
 
-from exporters.request import ExportRequest
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporters.request import FOLDS, TARGETS, ExportRequest
+from exporters.request_fields import check_fields
 from models_tf import registry
 from models_tf.errors import InputError
 from quantize.recipe import RECIPES
@@ -11,18 +15,63 @@ DEFAULT_ROUNDS = 30
 MIN_ROUNDS, MAX_ROUNDS = 5, 200
 
 
-def check(request: ExportRequest, rounds: int) -> None:
-    """Refuses what cannot be profiled, before any work."""
-    if request.kind != registry.TOKENS:
-        raise InputError(
-            f"profile is for token models ({', '.join(registry.names(registry.TOKENS))}): give --model and --checkpoint "
-            f"DIR or --random-init. Received: {_received(request)}."
-        )
-    if not MIN_ROUNDS <= rounds <= MAX_ROUNDS:
-        raise InputError(f"--rounds must be {MIN_ROUNDS} to {MAX_ROUNDS}. Received: {rounds}.")
-    if RECIPES[request.quantize].needs_calibration and not request.random_init and request.calibration_data is None:
-        raise InputError(f"Recipe {request.quantize} needs example texts: give --calibration-data FILE.")
+@dataclass(frozen=True, kw_only=True)
+class ProfileRequest:
+    """One profile of a token model.
 
+    Args:
+        model: its name, as `export-mobile models` lists it; by default what the checkpoint says.
+        checkpoint: a folder in Hugging Face format, or a name on its hub.
+        random_init: untrained weights of the sizes of `preset` instead of a checkpoint.
+        preset: which sizes; by default the first of the model's.
+        task: what the model does; by default what its head says.
+        quantize: the recipe, as in an export.
+        target: the formats to measure.
+        calibration_data: rows for the ranges of static int8; `text_column` and `text_pair_column` name their columns.
+        max_seq_len: tokens of the graph; by default 128, or all positions if fewer.
+        fold: which exact rewrites: full, safe or off.
+        rounds: how often each file is measured, 5 to 200.
+        output: folder for report.md, report.json and profile.svg; by default nothing is written.
+        force: replace an output folder that export-mobile wrote before.
+        seed: of `random_init` and of made-up rows.
 
-def _received(request: ExportRequest) -> str:
-    return f"a {request.model} model" if request.model else str(request.checkpoint or "neither of them")
+    Raises:
+        InputError: a value of the wrong type, or one that cannot be profiled; in one line.
+    """
+
+    model: str | None = None
+    checkpoint: Path | None = None
+    random_init: bool = False
+    preset: str | None = None
+    task: str | None = None
+    quantize: str = DEFAULT_RECIPE
+    target: tuple[str, ...] = TARGETS
+    calibration_data: Path | None = None
+    text_column: str | None = None
+    text_pair_column: str | None = None
+    max_seq_len: int | None = None
+    fold: str = FOLDS[0]
+    rounds: int = DEFAULT_ROUNDS
+    output: Path | None = None
+    force: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        export = self.as_export()  # which checks what both have, and puts the targets in order
+        object.__setattr__(self, "target", export.target)
+        check_fields(self)
+        if export.kind != registry.TOKENS:
+            received = f"a {self.model} model" if self.model else str(self.checkpoint or "neither of them")
+            raise InputError(
+                f"profile is for token models ({', '.join(registry.names(registry.TOKENS))}): give --model and "
+                f"--checkpoint DIR or --random-init. Received: {received}."
+            )
+        if not MIN_ROUNDS <= self.rounds <= MAX_ROUNDS:
+            raise InputError(f"--rounds must be {MIN_ROUNDS} to {MAX_ROUNDS}. Received: {self.rounds}.")
+        if RECIPES[self.quantize].needs_calibration and not self.random_init and self.calibration_data is None:
+            raise InputError(f"Recipe {self.quantize} needs example texts: give --calibration-data FILE.")
+
+    def as_export(self) -> ExportRequest:
+        """The export whose files are measured."""
+        values = {name: value for name, value in vars(self).items() if name != "rounds"}
+        return ExportRequest(**values)

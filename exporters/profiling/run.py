@@ -18,9 +18,8 @@ from exporters.formats.tflite import profile as profile_tflite
 from exporters.profiling import parts as profile_parts
 from exporters.profiling.parts import GRAPH, PARTS, Plan
 from exporters.profiling.report import FileProfile, PartProfile, Profile
-from exporters.profiling.request import DEFAULT_ROUNDS, check
+from exporters.profiling.request import ProfileRequest
 from exporters.report.versions import cpu_name, versions
-from exporters.request import ExportRequest
 from exporters.sources import base as subject
 from exporters.sources.tokens import TokenSubject
 from models_tf import extras
@@ -28,23 +27,30 @@ from models_tf.folders.output_folder import OutputFolder
 from quantize.recipe import RECIPES
 
 
-def profile(
-    request: ExportRequest, *, rounds: int = DEFAULT_ROUNDS, progress: Progress | None = None, command: str = ""
-) -> Profile:
-    """Profile a token model. With `request.output` the folder appears complete, or not at all."""
+def profile(request: ProfileRequest, *, progress: Progress | None = None, command: str = "") -> Profile:
+    """Profile a token model.
+
+    Args:
+        request: which model, recipe and formats. With `request.output` the folder appears complete, or not at all.
+        progress: shows the stages; by default nothing is shown.
+        command: what the report says it was made with.
+
+    Raises:
+        InputError: the checkpoint, the rows or the output folder cannot be used; in one line.
+    """
     extras.require(extras.EXPORT, "A profile")
-    check(request, rounds)
+    wanted, rounds = request.as_export(), request.rounds
     progress = progress or Progress(quiet=True)
     recipe = RECIPES[request.quantize]
     with contextlib.ExitStack() as stack:
         folder = None
         if request.output is not None:
             folder = stack.enter_context(
-                OutputFolder(request.output, command="profile", force=request.force, inputs=request.inputs)
+                OutputFolder(request.output, command="profile", force=request.force, inputs=wanted.inputs)
             )
         with progress.stage("read checkpoint"):
-            source = subject.load(request)
-            if not isinstance(source, TokenSubject):  # `check` has seen to it
+            source = subject.load(wanted)
+            if not isinstance(source, TokenSubject):  # the request has seen to it
                 raise TypeError(f"A token model was expected. Received: {type(source).__name__}.")
             data = source.rows(calibrate=recipe.needs_calibration)
         with progress.stage("load TensorFlow, build model"):

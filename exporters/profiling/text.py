@@ -1,9 +1,9 @@
 """A profile for people: the table that the command prints, and report.md."""
 
-from collections.abc import Sequence
-
 from exporters.profiling.chart import CHART, RUNTIMES, percent, text
 from exporters.profiling.report import FileProfile, Profile
+from exporters.report import tables
+from exporters.report.tables import Table
 from exporters.report.text import UNTRAINED
 
 WHAT_COUNTS = """\
@@ -19,16 +19,15 @@ WHAT_COUNTS = """\
 """
 
 
-def summary(profile: Profile) -> str:
+def blocks(profile: Profile) -> list[str | Table]:
     """What the command prints."""
     untrained = "" if profile.model["trained"] else f" ({UNTRAINED})"
     head = (
         f"{profile.model['name']}{untrained}, {profile.model['max_seq_len']} tokens, {profile.quantize}, "
         f"{profile.rounds} rounds, one thread of {profile.cpu}"
     )
-    lines = [head, "", *_columns(_header(profile), [*_rows(profile), _total(profile)]), "", text(profile), ""]
-    lines += [_whole(file, profile.rounds) for file in profile.files]
-    return "\n".join(lines) + "\n"
+    table = Table(header=_header(profile), rows=[*_rows(profile), _total(profile)], total=True)
+    return [head, "", table, "", text(profile), "", *(_whole(file, profile.rounds) for file in profile.files)]
 
 
 def markdown(profile: Profile) -> str:
@@ -44,15 +43,15 @@ def markdown(profile: Profile) -> str:
     ]
     parts = [
         f"# Profile of {model['name']} {model.get('task') or ''} {profile.quantize}".replace("  ", " "),
-        _table(("", ""), facts),
+        tables.markdown(("", ""), facts),
         "## Parts",
-        _table(_header(profile), [*_rows(profile), _total(profile)]),
+        tables.markdown(_header(profile), [*_rows(profile), _total(profile)]),
         WHAT_COUNTS + "\n".join(f"- {_whole(file, profile.rounds)}" for file in profile.files),
         "## Shares",
         f"![shares of each part]({CHART})",
         f"```\n{text(profile)}\n```",
         "## Versions",
-        _table(("package", "version"), list(profile.versions.items())),
+        tables.markdown(("package", "version"), list(profile.versions.items())),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -102,23 +101,3 @@ def _whole(file: FileProfile, rounds: int) -> str:
         f"{file.name} on {RUNTIMES[file.target]}: {whole:.3f} ms as a whole, its parts add up to {parts:.3f} ms{ratio} "
         f"({rounds} rounds)."
     )
-
-
-def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    table = [header, *rows]
-    widths = [max(len(row[column]) for row in table) for column in range(len(header))]
-    lines = []
-    for row in table:
-        cells = [
-            f"{row[0]:<{widths[0]}}",
-            *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)),
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
-
-    return "\n".join([line(header), line(["---"] * len(header)), *(line(row) for row in rows)])

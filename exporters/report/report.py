@@ -132,9 +132,11 @@ class Report:
         return found
 
     def summary(self) -> str:
-        from exporters.report.text import summary
+        """What the command prints, as plain text."""
+        from exporters.report.tables import plain
+        from exporters.report.text import blocks
 
-        return summary(self)
+        return plain(blocks(self))
 
 
 def _finite(value: Any) -> Any:

@@ -1,12 +1,14 @@
 """The report for people: report.md, and the short summary that the command prints."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from exporters.explanation import text as explain_text
 from exporters.explanation.chart import CHART
 from exporters.formats import zeros
+from exporters.report import tables
 from exporters.report.report import FileRecord, Report
+from exporters.report.tables import Table
 from models_tf.tasks.score import Score, metric_title, metric_unit
 
 UNTRAINED = "untrained: random weights, for size and speed only"
@@ -19,7 +21,7 @@ def markdown(report: Report) -> str:
     parts = [
         f"# {model['name']} {model.get('task') or ''} {report.quantize}".replace("  ", " "),
         f"**{_verdict(report)}**",
-        _table(
+        tables.markdown(
             ("", ""),
             [
                 ("command", f"`{report.command}`"),
@@ -41,9 +43,15 @@ def markdown(report: Report) -> str:
         parts += ["## Latency", f"{LATENCY_NOTE} CPU: {report.latency_cpu}.", _latency(report)]
     parts += _explained(report)
     parts += ["## Inside the files", _inside(report)]
-    parts += ["## Gates", _table(("gate", "limit"), [(key, _plain(value)) for key, value in report.gates.items()])]
-    parts += ["## Versions", _table(("package", "version"), list(report.versions.items()))]
-    parts += ["## Time", _table(("stage", "s"), [(key, f"{value:.1f}") for key, value in report.seconds.items()])]
+    parts += [
+        "## Gates",
+        tables.markdown(("gate", "limit"), [(key, _plain(value)) for key, value in report.gates.items()]),
+    ]
+    parts += ["## Versions", tables.markdown(("package", "version"), list(report.versions.items()))]
+    parts += [
+        "## Time",
+        tables.markdown(("stage", "s"), [(key, f"{value:.1f}") for key, value in report.seconds.items()]),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -89,35 +97,45 @@ def _compression(record: Mapping[str, Any]) -> str:
     return f"{', '.join(parts)}; parameters {before:,} -> {after:,}, not trained since"
 
 
-def summary(report: Report) -> str:
+def blocks(report: Report) -> list[str | Table]:
     """What the command prints at the end."""
-    lines = []
-    scores = {stage.stage: stage for stage in report.accuracy}
+    found: list[str | Table] = []
     if "compression" in report.model:
-        lines.append(f"compressed: {_compression(report.model['compression'])}")
+        found.append(f"compressed: {_compression(report.model['compression'])}")
     if report.accuracy:
         first = report.accuracy[0]
-        lines.append(
+        found.append(
             f"{first.stage:<34} {metric_title(first.score.metric)} {_points(first.score)}, n = {first.score.n}"
         )
-    for file in report.model_files():
-        stage = next((scores[name] for name in scores if name.startswith(file.name)), None)
-        accuracy = (
-            f"{stage.score.value:6.2f}{metric_unit(stage.score.metric)} ({0.0 - stage.drop:+.2f})" if stage else ""
-        )
-        lines.append(f"{file.name:<34} {file.size_bytes:>9,} bytes  {accuracy}".rstrip())
-        if file.compressed_bytes is not None:
-            lines.append(f"{'':<34} {file.compressed_bytes:>9,} compressed; {_percent(file)} of the weights are zero")
+    found.append(_summary_of_files(report))
     float_rows = [row.max_abs / row.scale for row in report.parity if row.limit]
     if float_rows:
         relative = " of the largest answer" if any(row.scale != 1 for row in report.parity if row.limit) else ""
-        lines.append(f"{'float parity, largest difference':<34} {max(float_rows):.1e}{relative}")
+        found.append(f"{'float parity, largest difference':<34} {max(float_rows):.1e}{relative}")
     if any(file.compressed_bytes is not None for file in report.files):
-        lines.append(f"note: {zeros.NOTE}")
-    lines += [f"note: {note}" for note in report.notes]
+        found.append(f"note: {zeros.NOTE}")
+    found += [f"note: {note}" for note in report.notes]
     untrained = "" if report.model.get("trained", True) else f" ({UNTRAINED})"
-    lines.append(f"{_verdict(report)}{untrained}: {report.output}")
-    return "\n".join(lines) + "\n"
+    found.append(f"{_verdict(report)}{untrained}: {report.output}")
+    return found
+
+
+def _summary_of_files(report: Report) -> Table:
+    scores = {stage.stage: stage for stage in report.accuracy}
+    rows, lines = [], []
+    for file in report.model_files():
+        stage = next((scores[name] for name in scores if name.startswith(file.name)), None)
+        score = f"{stage.score.value:.2f}{metric_unit(stage.score.metric)}" if stage else ""
+        change = f"{0.0 - stage.drop:+.2f}" if stage else ""
+        rows.append((file.name, f"{file.size_bytes:,}", score, change))
+        accuracy = (" " * (6 - len(f"{stage.score.value:.2f}")) + f"{score} ({change})") if stage else ""
+        lines.append(f"{file.name:<34} {file.size_bytes:>9,} bytes  {accuracy}".rstrip())
+        if file.compressed_bytes is not None:
+            zero = f"{_percent(file)} of the weights are zero"
+            rows.append((f"  compressed; {zero}", f"{file.compressed_bytes:,}", "", ""))
+            lines.append(f"{'':<34} {file.compressed_bytes:>9,} compressed; {zero}")
+    metric = metric_title(report.accuracy[0].score.metric) if report.accuracy else ""
+    return Table(header=("file", "bytes", metric, "change" if metric else ""), rows=rows, plain=lines)
 
 
 def _verdict(report: Report) -> str:
@@ -136,14 +154,14 @@ def _files(report: Report) -> str:
         )
         for file in report.files
     ]
-    return _table(("file", "total", "parameters", "weights", "overhead", "sha256"), rows)
+    return tables.markdown(("file", "total", "parameters", "weights", "overhead", "sha256"), rows)
 
 
 def _zeros(report: Report) -> list[str]:
     """Of pruned files: what is stored, dense and compressed."""
     files = [file for file in report.files if file.compressed_bytes is not None]
     rows = [(file.name, _percent(file), f"{file.size_bytes:,}", f"{file.compressed_bytes:,}") for file in files]
-    return [zeros.NOTE, _table(("file", "zero weights", "stored", "compressed"), rows)] if rows else []
+    return [zeros.NOTE, tables.markdown(("file", "zero weights", "stored", "compressed"), rows)] if rows else []
 
 
 def _percent(file: FileRecord) -> str:
@@ -159,7 +177,7 @@ def _accuracy(report: Report) -> str:
         rows.append((stage.stage, value, f"{stage.drop:+.2f}", str(stage.score.n), *more))
     first = report.accuracy[0].score
     names = map(metric_title, first.more)
-    return _table(("stage", f"{metric_title(first.metric)}, standard error", "drop", "n", *names), rows)
+    return tables.markdown(("stage", f"{metric_title(first.metric)}, standard error", "drop", "n", *names), rows)
 
 
 def _explained(report: Report) -> list[str]:
@@ -187,7 +205,7 @@ def _parity(report: Report) -> str:
         )
         for row in report.parity
     ]
-    return _table(("file", "against", "max-abs", "mean-abs", "same argmax", "limit", "holds"), rows)
+    return tables.markdown(("file", "against", "max-abs", "mean-abs", "same argmax", "limit", "holds"), rows)
 
 
 def _latency(report: Report) -> str:
@@ -195,14 +213,14 @@ def _latency(report: Report) -> str:
     times = {(row.file, row.seq_len): f"{row.median_ms:.3f}" for row in report.latency}
     names = list(dict.fromkeys(row.file for row in report.latency))
     rows = [(name, *(times.get((name, length), "") for length in lengths)) for name in names]
-    return _table(("ms for one row", *(f"{length} tokens" for length in lengths)), rows)
+    return tables.markdown(("ms for one row", *(f"{length} tokens" for length in lengths)), rows)
 
 
 def _inside(report: Report) -> str:
     rows = [
         (file.name, _counts(file.ops), _counts(file.dtypes), file.min_runtime or "") for file in report.model_files()
     ]
-    return _table(("file", "ops", "tensors", "oldest runtime"), rows)
+    return tables.markdown(("file", "ops", "tensors", "oldest runtime"), rows)
 
 
 def _counts(counts: dict[str, int]) -> str:
@@ -223,10 +241,3 @@ def _plain(value: object) -> str:
 
 def _list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
-
-    return "\n".join([line(header), line(["---"] * len(header)), *(line(row) for row in rows)])

@@ -16,7 +16,7 @@ import numpy as np
 from exporters.data import rows
 from exporters.data.rows import GENERATED, Rows
 from exporters.data.token_rows import TokenReader, TokenRows
-from exporters.explanation.run import ExplainedText, drops_tokens, explain
+from exporters.explanation.run import ExplainedText, drops_tokens, explain_texts
 from exporters.formats.artifacts import Artifact
 from exporters.formats.graph import Graph
 from exporters.formats.interfaces import interface
@@ -228,7 +228,7 @@ class TokenModel:
             return ()
         pairs = isinstance(examples, TokenRows) and examples.task_rows is not None and examples.task_rows.pairs
         texts = [tuple(key.split("\t", 1)) if pairs else (key, "") for key in examples.keys[:_EXPLAINED_ROWS]]
-        found = explain(
+        found = explain_texts(
             subject.origin,
             [one for one, _ in texts],
             [two for _, two in texts] if pairs else None,

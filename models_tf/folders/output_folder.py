@@ -17,7 +17,7 @@ from models_tf.errors import InputError
 from models_tf.folders import manifest, open_folders, run_marker
 
 PARTIAL, OLD = ".partial-", ".old-"
-_SCRATCH = ".scratch"
+SCRATCH = ".scratch"
 
 Inputs = Iterable[tuple[str, str | os.PathLike[str] | None]]
 
@@ -43,8 +43,8 @@ class OutputFolder:
             self._make_parents()
             self._staging = _make_sibling(self.path, PARTIAL)
             self._staging.chmod(0o755)
-            (self._staging / _SCRATCH).mkdir()
-            run_marker.write(self._staging / _SCRATCH)
+            (self._staging / SCRATCH).mkdir()
+            run_marker.write(self._staging / SCRATCH)
         except OSError as error:
             self.discard()
             raise InputError(
@@ -72,11 +72,11 @@ class OutputFolder:
 
     def scratch_write(self, name: str, content: bytes | str) -> Path:
         """The same for a file that is needed on disk during the run and is not part of the output."""
-        return self.write(f"{_SCRATCH}/{name}", content)
+        return self.write(f"{SCRATCH}/{name}", content)
 
     def commit(self) -> None:
         """Give the complete folder its name."""
-        shutil.rmtree(self.staging / _SCRATCH, ignore_errors=True)
+        shutil.rmtree(self.staging / SCRATCH, ignore_errors=True)
         names = [str(path.relative_to(self.staging)) for path in self.staging.rglob("*") if not path.is_dir()]
         self.write(manifest.FILE, manifest.content(self._command, names))
         self._committing = True

@@ -13,7 +13,7 @@ import pytest
 from test_export_tokens import assert_complete
 
 from exporters.commands import main as cli
-from exporters.explanation.run import explain
+from exporters.explanation.run import explain_texts
 from models_tf.checkpoints import encoder as checkpoint
 from quantize.tflite.flatbuffer import op_name, read_model
 from support.checkpoints import LABELS, write_checkpoint
@@ -42,7 +42,7 @@ def data(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Texts with the model's own answers as labels: it is right everywhere, and a file loses what it answers otherwise."""
     generator = np.random.default_rng(3)
     texts = [" ".join(map(str, generator.integers(0, 56, generator.integers(1, 14)))) for _ in range(ROWS)]
-    answers = [text.answers[0].label for text in explain(checkpoint.load(folder), texts).texts]
+    answers = [text.answers[0].label for text in explain_texts(checkpoint.load(folder), texts).texts]
     path = tmp_path_factory.mktemp("data") / "rows.tsv"
     path.write_text("\n".join(["text\tlabel", *(f"{t}\t{a}" for t, a in zip(texts, answers, strict=True))]) + "\n")
     return path

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from exporters.explanation.chart import svg
-from exporters.explanation.run import Answer, ExplainedText, Explanation, Word, explain, survivors
+from exporters.explanation.run import Answer, ExplainedText, Explanation, Word, explain_texts, survivors
 from exporters.explanation.text import answer_text, columns, drawing, notes, summary
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import EncoderCheckpoint
@@ -55,7 +55,7 @@ def powerbert(
 
 
 def one(text: str = TEXT, made: EncoderCheckpoint | None = None, **options: Any) -> ExplainedText:
-    (found,) = explain(powerbert() if made is None else made, [text], **options).texts
+    (found,) = explain_texts(powerbert() if made is None else made, [text], **options).texts
     return found
 
 
@@ -111,7 +111,7 @@ def test_a_base_model_shows_the_last_layer_as_it_is_and_has_no_answer():
 
 def test_texts_beside_it_do_not_change_an_explanation():
     made, longer = powerbert(), "who lives in berlin when anna was good"
-    together = explain(made, [TEXT, longer]).texts
+    together = explain_texts(made, [TEXT, longer]).texts
     assert together[0].layers == one(made=made).layers
     assert together[1].layers == one(longer, made).layers
     assert together[0].answers[0].probability == pytest.approx(one(made=made).answers[0].probability, abs=1e-6)
@@ -124,7 +124,7 @@ def test_padding_is_no_token_of_a_short_text():
 
 
 def test_pairs_have_the_words_of_both_texts():
-    (found,) = explain(powerbert(), ["Anna lives"], ["in Berlin?"]).texts
+    (found,) = explain_texts(powerbert(), ["Anna lives"], ["in Berlin?"]).texts
     assert [word.text for word in found.words] == ["[CLS]", "Anna", "lives", "[SEP]", "in", "Berlin", "?", "[SEP]"]
 
 
@@ -166,13 +166,13 @@ def test_a_regression_has_a_score_and_several_labels_are_those_that_hold():
 
 def test_a_model_that_keeps_all_tokens_is_refused_with_the_remedy():
     with pytest.raises(InputError, match=r"a bert that keeps all of them; make one.*--model powerbert.*--retention"):
-        explain(powerbert((), model="bert"), [TEXT])
+        explain_texts(powerbert((), model="bert"), [TEXT])
     with pytest.raises(InputError, match="a powerbert that keeps all"):
-        explain(powerbert(()), [TEXT])
+        explain_texts(powerbert(()), [TEXT])
     with pytest.raises(InputError, match="--max-seq-len must be 5 to 24"):
-        explain(powerbert(), [TEXT], max_seq_len=25)
+        explain_texts(powerbert(), [TEXT], max_seq_len=25)
     with pytest.raises(InputError, match="needs a text"):
-        explain(powerbert(), [])
+        explain_texts(powerbert(), [])
 
 
 def test_an_albert_with_retention_is_explained_in_words_of_sentencepiece():

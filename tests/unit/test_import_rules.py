@@ -16,10 +16,20 @@ MODULES = sorted(path for package in ALLOWED for path in (ROOT / package).rglob(
 LIGHT = (
     "exporters/__init__.py",
     "exporters/commands/main.py",
+    "exporters/commands/completion.py",
+    "exporters/commands/export.py",
+    "exporters/commands/flags.py",
+    "exporters/commands/models.py",
+    "exporters/commands/parser.py",
     "exporters/errors.py",
     "exporters/console/interrupt.py",
     "exporters/console/native_log.py",
+    "exporters/console/cleaning.py",
     "exporters/console/progress.py",
+    "exporters/console/terminal.py",
+    "exporters/explanation/request.py",
+    "exporters/profiling/request.py",
+    "exporters/report/tables.py",
     "exporters/request.py",
     "exporters/request_fields.py",
     "models_tf/errors.py",
@@ -29,7 +39,18 @@ LIGHT = (
     "models_tf/registry.py",
     "quantize/recipe.py",
 )
-HEAVY = {"tensorflow", "tf_keras", "onnx", "onnxruntime", "numpy", "ai_edge_litert", "ai_edge_quantizer", "tf2onnx"}
+HEAVY = {
+    "tensorflow",
+    "tf_keras",
+    "onnx",
+    "onnxruntime",
+    "numpy",
+    "ai_edge_litert",
+    "ai_edge_quantizer",
+    "tf2onnx",
+    "rich",
+    "shtab",
+}
 
 
 def imported(path: Path, *, top_level_only: bool = False) -> set[str]:

@@ -9,9 +9,9 @@ import pytest
 from exporters.profiling import run as profile
 from exporters.profiling.chart import percent, series, svg, text
 from exporters.profiling.report import FileProfile, PartProfile, Profile
-from exporters.profiling.text import markdown, summary
+from exporters.profiling.request import ProfileRequest
+from exporters.profiling.text import markdown
 from exporters.profiling.timing import PartTime, Timing
-from exporters.request import ExportRequest
 from models_tf.errors import InputError
 
 PARTS = {"embedding": (600, 0, 0.25), "attention": (0, 100, 0.5), "FFN": (400, 300, 0.25)}
@@ -66,7 +66,7 @@ def test_shares_of_every_measure_add_up_to_one() -> None:
 
 
 def test_the_table_has_a_row_for_each_part_the_graph_and_all() -> None:
-    lines = summary(made()).splitlines()
+    lines = made().summary().splitlines()
     start = next(index for index, line in enumerate(lines) if line.startswith("part "))
     rows = [line.split() for line in lines[start + 1 : start + 6]]
     assert [row[0] for row in rows] == [*PARTS, "graph", "all"]
@@ -126,7 +126,7 @@ def test_a_small_share_is_not_shown_as_nothing(share: float, expected: str) -> N
 def test_a_file_that_was_not_timed_keeps_its_bytes_and_says_why() -> None:
     first, second = made().files
     found = made(files=(first, dataclasses.replace(second, timing=None, note="attention is one operator")))
-    assert "model_float32.onnx was not timed: attention is one operator." in summary(found)
+    assert "model_float32.onnx was not timed: attention is one operator." in found.summary()
     assert "time on ONNX Runtime" not in series(found)
     assert "2,400" in markdown(found)
     ET.fromstring(svg(found))
@@ -134,7 +134,7 @@ def test_a_file_that_was_not_timed_keeps_its_bytes_and_says_why() -> None:
 
 def test_untrained_weights_are_named_as_such() -> None:
     found = made(model={**made().model, "trained": False})
-    assert "untrained" in summary(found)
+    assert "untrained" in found.summary()
     assert "untrained" in markdown(found)
 
 
@@ -153,7 +153,7 @@ def test_untrained_weights_are_named_as_such() -> None:
 )
 def test_what_cannot_be_profiled_is_refused_before_any_work(request_: dict, rounds: int, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        profile.profile(ExportRequest(**request_), rounds=rounds)
+        ProfileRequest(**request_, rounds=rounds)
 
 
 def test_a_runtime_that_fails_leaves_a_note_and_the_rest_of_the_profile(monkeypatch) -> None:

@@ -17,7 +17,19 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_package_offers_exactly_these_names():
-    assert sorted(exporters.__all__) == ["ExportError", "ExportRequest", "InputError", "Report", "export"]
+    assert sorted(exporters.__all__) == [
+        "ExplainRequest",
+        "Explanation",
+        "ExportError",
+        "ExportRequest",
+        "InputError",
+        "Profile",
+        "ProfileRequest",
+        "Report",
+        "explain",
+        "export",
+        "profile",
+    ]
     assert dir(exporters) == sorted(exporters.__all__)
 
 

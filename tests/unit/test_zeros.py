@@ -9,7 +9,6 @@ import tf_keras as keras
 
 from exporters.formats import zeros
 from exporters.report.report import FileRecord
-from exporters.report.text import summary
 
 
 def dense(share: float) -> np.ndarray:
@@ -72,8 +71,8 @@ def test_the_report_shows_compressed_bytes_of_a_pruned_file_and_says_that_it_is_
 
     pruned = dataclasses.replace(FILE, zero_weights=0.6, compressed_bytes=456)
     report = make(files=(pruned, FileRecord(name="labels.txt", size_bytes=5, sha256="1" * 64)))
-    assert "456 compressed; 60.0 % of the weights are zero" in summary(report)
-    for text in (report.to_markdown(), summary(report)):
+    assert "456 compressed; 60.0 % of the weights are zero" in report.summary()
+    for text in (report.to_markdown(), report.summary()):
         assert zeros.NOTE in text
     assert "| text_int8.tflite | 60.0 % | 1,000 | 456 |" in report.to_markdown()
     assert report.to_dict()["files"][0]["compressed_bytes"] == 456

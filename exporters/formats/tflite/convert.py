@@ -3,11 +3,13 @@
 Leaves out text input (a pass puts the projection in front) and every recipe: one conversion serves them all.
 """
 
+import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from exporters.console.native_log import quiet
 from exporters.formats.tensor_names import LOGITS
+from models_tf.errors import InputError
 from quantize.tflite.flatbuffer import read_model, write_model
 
 
@@ -41,6 +43,11 @@ def to_tflite(concrete_function: Any) -> bytes:
         # needs the product as well. Weights that several layers share would come out different, and be stored twice.
         converter._experimental_disable_fuse_mul_and_fc = shares_weights(concrete_function)  # noqa: SLF001
         model = read_model(converter.convert())
+    if not model.signatureDefs:  # the converter goes on without, if it cannot save the function to a file first
+        raise InputError(
+            f"TensorFlow could not save the model in {tempfile.gettempdir()}: the folder for temporary files must have "
+            "room for it. Set TMPDIR to another folder."
+        )
     for entry in (*model.signatureDefs[0].inputs, *model.signatureDefs[0].outputs):
         model.subgraphs[model.signatureDefs[0].subgraphIndex].tensors[entry.tensorIndex].name = entry.name
     return write_model(model)

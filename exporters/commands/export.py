@@ -1,0 +1,113 @@
+"""`export-mobile` with flags and no command: exports a model, and prints what was written."""
+
+import argparse
+import os
+from pathlib import Path
+
+from exporters import request
+from exporters.commands import compression_flags as compression
+from exporters.commands import flags
+from exporters.commands.parser import PROGRAM, Parser
+from exporters.console.terminal import Terminal
+from models_tf import registry
+from models_tf.folders.output_folder import check_free
+from quantize import recipe as recipes
+
+DESCRIPTION = "Export a text model for phones, quantize it, and verify the files."
+EXAMPLES = (
+    "export-mobile --model prado --quantize int8",
+    "export-mobile --checkpoint mine --eval-data test.tsv --max-size 200KB --max-drop 0.5 --output out --force",
+)
+_RECIPES = "\n".join(f"  {entry.name:<13} {entry.description}" for entry in recipes.RECIPES.values())
+EPILOG = f"""\
+recipes of --quantize:
+{_RECIPES}
+"""
+EXIT_CODES = """\
+exit codes:
+  0 pass   1 internal error   2 usage or bad input
+  3 accuracy (--max-drop)   4 size (--max-size)   5 parity   6 scheme not reached
+  The files and the report are written for 3 to 6 too; nothing is written for 1 and 2.
+"""
+
+
+def add_arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--model", metavar="NAME", help=f"{', '.join(registry.MODELS)} (default {request.DEFAULT_MODEL})")
+    add("--checkpoint", type=Path, metavar="DIR", help=flags.CHECKPOINT_HELP)
+    flags.add_recipe(parser, request.DEFAULT_RECIPE)
+    add("--eval-data", type=Path, metavar="FILE", help="labelled rows (.tsv .csv .jsonl, or .gz of them) for accuracy")
+    add("--calibration-data", type=Path, metavar="FILE", help="rows for int8 ranges (default: a part of --eval-data)")
+    flags.add_output(parser, f"folder to write (default {request.OUTPUT_ROOT}/MODEL-TASK_OR_CHECKPOINT-RECIPE)")
+    flags.add_json(parser, "the report")
+    gates = parser.add_argument_group("gates for CI")
+    gates.add_argument("--max-size", metavar="SIZE", help="no model file larger, such as 200KB (of 1024)")
+    gates.add_argument("--max-drop", type=float, metavar="POINTS", help="accuracy lost by quantization, such as 0.5")
+    data = parser.add_argument_group("data")
+    data.add_argument("--eval-rows", type=int, metavar="N", help="measure on the first N rows only (default: all)")
+    flags.add_columns(data)
+    data.add_argument(
+        "--label-separator",
+        default=request.DEFAULT_SEPARATOR,
+        metavar="TEXT",
+        help="between labels of multi-label rows (default |)",
+    )
+    model = parser.add_argument_group("model and graph")
+    model.add_argument(
+        "--task",
+        metavar="NAME",
+        help=f"which bundled model: {', '.join(registry.MODELS['prado'].tasks)}; or what a token model does: "
+        f"{', '.join(request.TOKEN_TASKS)} (default: what its head says)",
+    )
+    flags.add_target(model)
+    model.add_argument(
+        "--max-seq-len", type=int, metavar="N", help="tokens of the graph (default: as trained here, else 128)"
+    )
+    model.add_argument(
+        "--random-init", action="store_true", help="token models: untrained weights, to see size and speed"
+    )
+    model.add_argument("--preset", metavar="NAME", help=flags.presets_help())
+    model.add_argument(
+        "--fold", default="full", metavar="MODE", help=f"token models, exact rewrites: {', '.join(request.FOLDS)}"
+    )
+    model.add_argument("--no-fold", dest="fold", action="store_const", const="off", help="the same as --fold off")
+    model.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of calibration rows and random choices (default 0)"
+    )
+    smaller = parser.rare("flags that make a BERT smaller before it is exported, as export-mobile compress does")
+    compression.add_compression(smaller)
+    smaller.add_argument(
+        "--importance-data",
+        type=Path,
+        metavar="FILE",
+        help="labelled rows to choose by (default: --calibration-data; never those of --eval-data)",
+    )
+
+
+def run(options: argparse.Namespace, terminal: Terminal) -> int:
+    wanted = _request(options)
+    check_free(wanted.output_folder, force=wanted.force, inputs=wanted.inputs)
+    # An export runs small graphs once or twice: a GPU only costs time to start.
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    progress = terminal.progress(quiet=options.json, held=not options.debug)
+    progress.line(f"{PROGRAM} {wanted.quantize} for {', '.join(wanted.target)}, into {wanted.output_folder}")
+    from exporters.pipeline import export
+
+    report = export(wanted, progress=progress, command=options.command)
+    if options.json:
+        terminal.json(report.to_json())
+    else:
+        from exporters.report.text import blocks
+
+        terminal.show(blocks(report))
+    for failure in report.failures:
+        terminal.error(PROGRAM, f"{failure.gate} gate failed: {failure.message}")
+    return report.exit_code
+
+
+def _request(options: argparse.Namespace) -> request.ExportRequest:
+    values = flags.values_for(request.ExportRequest, options)
+    values["compression"] = compression.from_args(options) if compression.is_given(options) else None
+    values["vocab_data"] = tuple(options.vocab_data or ())
+    values["max_size_bytes"] = None if options.max_size is None else request.parse_size(options.max_size)
+    return request.ExportRequest(**values)

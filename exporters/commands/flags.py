@@ -1,0 +1,54 @@
+"""Flags that several commands have, each described once."""
+
+import argparse
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from exporters.request import TARGETS
+from models_tf import registry
+from quantize import recipe as recipes
+
+CHECKPOINT_HELP = "a folder that `train` or `compress` wrote, a Hugging Face folder, or a name on its hub"
+
+
+def values_for(kind: type, options: argparse.Namespace) -> dict[str, Any]:
+    """The flags that are fields of a request of this kind; how a command shows things is not."""
+    return {field.name: getattr(options, field.name) for field in fields(kind) if hasattr(options, field.name)}
+
+
+def add_columns(group: Any, *, label: bool = True) -> None:
+    """Which columns of a table are read."""
+    group.add_argument(
+        "--text-column", metavar="NAME", help="column with the text (default text, sentence or utterance)"
+    )
+    group.add_argument("--text-pair-column", metavar="NAME", help="column with the second text of sentence pairs")
+    if label:
+        group.add_argument(
+            "--label-column", metavar="NAME", help="column with the label (default label, intent, class or category)"
+        )
+
+
+def add_output(group: Any, help_text: str, *, metavar: str = "DIR", required: bool = False) -> None:
+    group.add_argument("--output", type=Path, required=required, metavar=metavar, help=help_text)
+    group.add_argument("--force", action="store_true", help="replace an output that export-mobile wrote before")
+
+
+def add_json(group: Any, what: str) -> None:
+    group.add_argument("--json", action="store_true", help=f"print {what} as JSON, and nothing else")
+
+
+def add_target(group: Any) -> None:
+    group.add_argument(
+        "--target", default=",".join(TARGETS), metavar="LIST", help=f"{','.join(TARGETS)} (default both)"
+    )
+
+
+def presets_help() -> str:
+    return f"sizes of --random-init, the first by default: {registry.presets()}"
+
+
+def add_recipe(group: Any, default: str) -> None:
+    group.add_argument(
+        "--quantize", default=default, metavar="RECIPE", help=f"{', '.join(recipes.RECIPES)} (default {default})"
+    )

@@ -1,0 +1,93 @@
+"""The parser of every command: usage errors are one line, rare flags wait for `--help-all`, examples come last."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from models_tf import registry
+from models_tf.errors import InputError
+
+PROGRAM = "export-mobile"
+
+
+class Parser(argparse.ArgumentParser):
+    """`everyday` flags are in the first group; a `rare` group is shown by `--help-all` alone."""
+
+    def __init__(self, *, name: str = "", description: str, examples: Sequence[str], epilog: str = "") -> None:
+        shown = "\n".join(["examples:", *(f"  {line}" for line in examples)])
+        super().__init__(
+            prog=f"{PROGRAM} {name}".rstrip(),
+            usage=f"{PROGRAM} {name + ' ' if name else ''}[flags]",
+            description=description,
+            epilog=f"{shown}\n\n{epilog}".rstrip() if epilog else shown,
+            formatter_class=_Formatter,
+            allow_abbrev=False,
+            add_help=False,
+        )
+        self._rare: list[Any] = []
+        self._optionals.title = "everyday flags"
+
+    def rare(self, title: str) -> Any:
+        """A group that `--help` only mentions."""
+        group = self.add_argument_group(title)
+        self._rare.append(group)
+        return group
+
+    def add_help_and_debug(self) -> Any:
+        """The flags that every command has, after its own."""
+        group = self.add_argument_group("help")
+        group.add_argument("--help", "-h", action="help", help="show this and leave")
+        if self._rare:
+            group.add_argument(
+                "--help-all", action=_HelpAll, nargs=0, default=argparse.SUPPRESS, help=f"and {self._titles()}"
+            )
+        group.add_argument("--debug", action="store_true", help="show the trace of an error, and what libraries print")
+        return group
+
+    def read(self, arguments: list[str]) -> argparse.Namespace:
+        """The flags as values; an unknown one is answered with the nearest."""
+        options, unknown = self.parse_known_args(arguments)
+        if unknown:
+            flags = tuple(self._option_string_actions)  # argparse has no public list of its flags
+            self.error(f"Unknown argument. Received: {unknown[0]}.{registry.nearest(unknown[0], flags)}")
+        return options
+
+    def error(self, message: str) -> NoReturn:
+        end = "" if message.endswith(("?", ".")) else "."
+        raise InputError(f"{message}{end} See {self.prog} --help.")
+
+    def format_help(self) -> str:
+        return self._format(lambda group: group not in self._rare)
+
+    def format_all_help(self) -> str:
+        return self._format(lambda _: True)
+
+    def _format(self, wanted: Callable[[Any], bool]) -> str:
+        groups = self._action_groups
+        try:
+            self._action_groups = [group for group in groups if wanted(group)]
+            return super().format_help()
+        finally:
+            self._action_groups = groups
+
+    def _titles(self) -> str:
+        return "; ".join(group.title for group in self._rare)
+
+
+class _HelpAll(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        if isinstance(parser, Parser):
+            print(parser.format_all_help(), end="")
+        parser.exit()
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """The description is wrapped; the examples are not."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "\n" in text or text.startswith("examples:"):
+            return super()._fill_text(text, width, indent)
+        return argparse.HelpFormatter._fill_text(self, text, width, indent)  # noqa: SLF001 - what a subclass is for

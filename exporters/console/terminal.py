@@ -1,0 +1,112 @@
+"""Where a command speaks: its result on stdout, everything else on stderr. All of it is cleaned here.
+
+On a terminal `rich` draws; elsewhere, and with `NO_COLOR` or `TERM=dumb`, it is plain text. `rich` is imported when it
+draws, so that `--help` does not wait for it.
+"""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from exporters.console.cleaning import clean, clean_json, clean_line
+from exporters.console.progress import Progress, is_terminal
+from exporters.report.tables import Table, drawn, plain
+
+PIPE_WIDTH, NARROWEST = 100, 40
+
+
+class Terminal:
+    """The two streams of a command."""
+
+    def __init__(self, stdout: TextIO, stderr: TextIO) -> None:
+        self.stdout, self.stderr = stdout, stderr
+        self._progress: Progress | None = None
+
+    @property
+    def width(self) -> int:
+        """Columns for what wraps its own lines."""
+        if not is_terminal(self.stdout):
+            return PIPE_WIDTH
+        import shutil
+
+        return max(NARROWEST, shutil.get_terminal_size().columns)
+
+    def show(self, blocks: str | Iterable[str | Table]) -> None:
+        """A result: lines of text, and tables."""
+        parts = [_clean(block) for block in ([blocks.removesuffix("\n")] if isinstance(blocks, str) else blocks)]
+        if not is_terminal(self.stdout):
+            self._write(plain(parts))
+            return
+        from rich import box
+
+        console = _console(self.stdout)
+        for part in parts:
+            if isinstance(part, Table):
+                console.print(drawn(part, box=box.SIMPLE_HEAD))
+            else:
+                console.print(part, markup=False, highlight=False, soft_wrap=True)
+
+    def json(self, text: str) -> None:
+        """A result for programs; the only thing that goes to stdout."""
+        self._write(clean_json(text) + "\n")
+
+    def note(self, text: str) -> None:
+        """A remark beside the result."""
+        with contextlib.suppress(BrokenPipeError, ValueError):
+            self.stderr.write(clean(text) + "\n")
+            self.stderr.flush()
+
+    def error(self, program: str, message: str) -> None:
+        """One line, whatever a library's message looks like."""
+        error(self.stderr, program, message)
+
+    def progress(self, *, quiet: bool, held: bool) -> Progress:
+        self._progress = Progress(stream=self.stderr, quiet=quiet, held=held)
+        return self._progress
+
+    def close(self) -> None:
+        """Take away a live line that an error left."""
+        if self._progress is not None:
+            self._progress.close()
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(BrokenPipeError):  # nobody reads: the exit code still tells
+            self.stdout.write(text)
+            self.stdout.flush()
+
+
+def error(stream: TextIO, program: str, message: str) -> None:
+    """`program: message` on one line; the name is red on a terminal."""
+    line = clean_line(" ".join(message.split()))
+    with contextlib.suppress(BrokenPipeError, ValueError):
+        if is_terminal(stream):
+            from rich.text import Text
+
+            _console(stream).print(Text.assemble((f"{program}: ", "bold red"), line), soft_wrap=True)
+        else:
+            stream.write(f"{program}: {line}\n")
+            stream.flush()
+
+
+def show_trace(stream: TextIO, trace: str) -> None:
+    with contextlib.suppress(BrokenPipeError, ValueError):
+        stream.write(clean(trace))
+
+
+def _clean(block: str | Table) -> str | Table:
+    if isinstance(block, str):
+        return clean(block)
+    return dataclasses.replace(
+        block,
+        header=[clean_line(cell) for cell in block.header],
+        rows=[[clean_line(cell) for cell in row] for row in block.rows],
+        plain=None if block.plain is None else [clean_line(line) for line in block.plain],
+    )
+
+
+def _console(stream: TextIO) -> Any:
+    from rich.console import Console
+
+    return Console(file=stream, force_terminal=True, no_color="NO_COLOR" in os.environ or None)
