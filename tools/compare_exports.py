@@ -6,11 +6,10 @@ For a restructuring, which must not change what is written. Both commits run on 
 command line alone. With `--work` the results stay, those of a commit are not made twice, and a run that was killed goes on.
 Exit codes: 0 all equal, 1 something differs or failed, 2 bad usage.
 
-Left out: report.md (the values of report.json), what a command prints (but for JSON and help), and the values named in `VOLATILE`.
+Left out: report.md (the values of report.json), what a command prints (except JSON), and the values named in `VOLATILE`.
 The list is in `export_cases.py`, what it reads in `export_inputs.py`.
 """
 
-# ruff: noqa: INP001  (a script, not a package)
 import argparse
 import json
 import re
@@ -31,7 +30,10 @@ from export_cases import JSON, Case, all_cases
 from export_inputs import inputs
 from export_runs import WORKTREE, Launcher, Outcome, Run, RunError, find_tree, keys_of, open_run
 
-SKIPPED = {"report.md": "report.json as a text, with its times"}
+SKIPPED = {
+    "report.md": "report.json as text, with its times",
+    ".export-mobile.json": "the manifest of the folder: the names of the other files",
+}
 # File -> values that two runs of one commit do not share, and why. `*` is any key or place of a list.
 VOLATILE: dict[str, dict[str, str]] = {
     "report.json": {
@@ -240,10 +242,10 @@ def _files(case: Case, run: Run) -> dict[str, Path]:
 def _compare_files(before: Mapping[str, Path], after: Mapping[str, Path], runs: Sequence[Run]) -> Iterator[FileResult]:
     for name in sorted({*before, *after}):
         kind = Path(name).name
-        if name not in after or name not in before:
-            yield FileResult(name=name, state=ABSENT if name in before else ADDED)
-        elif kind in SKIPPED:
+        if kind in SKIPPED:
             yield FileResult(name=name, state=LEFT_OUT, detail=SKIPPED[kind])
+        elif name not in after or name not in before:
+            yield FileResult(name=name, state=ABSENT if name in before else ADDED)
         else:
             contents = before[name].read_bytes(), after[name].read_bytes()
             detail = _bytes_difference(*contents)

@@ -4,12 +4,11 @@ In a command `@name` is an input of `export_inputs.py` and `%case` what an earli
 folder of its own and finds both by relative paths, so the commands of two checkouts are the same to the letter.
 """
 
-# ruff: noqa: INP001  (a script's module, not a package)
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 RECIPES = ("float32", "fp16", "int8-dynamic", "int8")
-OUTPUT, TEXT, JSON = "out", "stdout.txt", "stdout.json"
+OUTPUT, JSON = "out", "stdout.json"
 LENGTH = "--max-seq-len 16"
 EVAL = "--eval-data @eval.tsv --calibration-data @calibration.tsv"
 TAGS = f"--eval-data @eval.conll {LENGTH}"
@@ -169,7 +168,3 @@ def _analyses() -> Iterator[Case]:
     for name in ("bert", "mobilebert-opt"):
         flags = f"--calibration-data @calibration.tsv {LENGTH} --quantize int8 --rounds 5 --json"
         yield _case(f"profile-{name}", f"profile --checkpoint @{name} {flags}", JSON)
-    yield _case("models", "models", TEXT)
-    yield _case("help", "--help", TEXT)
-    for command in ("train", "compress", "ablate", "profile", "explain"):
-        yield _case(f"help-{command}", f"{command} --help", TEXT)

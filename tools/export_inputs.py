@@ -4,7 +4,6 @@ Made with NumPy and JSON alone, for the code under comparison must not write wha
 Norms, biases and the row of padding are random, gammas have both signs: defaults of 1 and 0 hide bugs.
 """
 
-# ruff: noqa: INP001  (a script's module, not a package)
 import json
 import random
 import struct

@@ -5,7 +5,6 @@ before the fork: there is one thread then, and no state to share. A line of JSON
 answer, the child's id and its exit code. A setting that the project makes before it imports TensorFlow comes too late here.
 """
 
-# ruff: noqa: INP001  (a script, not a package)
 import json
 import os
 import runpy

@@ -5,7 +5,6 @@ written last and says what the case was made of, so a run that was killed goes o
 Only the command line of a revision is used; where its modules are does not matter.
 """
 
-# ruff: noqa: INP001  (a script's module, not a package)
 import hashlib
 import io
 import json

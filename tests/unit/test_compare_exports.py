@@ -46,7 +46,7 @@ def test_a_byte_that_differs_is_named_and_so_is_a_file_too_many_or_too_few(compa
         "c.onnx": ("different", "6 -> 4 bytes, first difference at 4"),
         "gone.txt": ("absent", ""),
         "new.txt": ("added", ""),
-        "report.md": ("skipped", "report.json as a text, with its times"),
+        "report.md": ("skipped", "report.json as text, with its times"),
     }
 
 
