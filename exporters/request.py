@@ -14,7 +14,7 @@ from models_tf import registry
 from models_tf.compress.settings import Compression
 from models_tf.data import DEFAULT_SEPARATOR, check_separator
 from models_tf.errors import InputError
-from models_tf.layers.text_config import MAX_SEQ_LEN
+from models_tf.prado.text_config import MAX_SEQ_LEN
 from quantize import recipe as recipes
 
 DEFAULT_MODEL = "prado"

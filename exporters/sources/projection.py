@@ -23,7 +23,7 @@ from exporters.verification import checks
 from exporters.verification.latency import LENGTHS
 from exporters.verification.verify import Check
 from models_tf.checkpoints import projection as checkpoint
-from models_tf.checkpoints.projection import Checkpoint
+from models_tf.checkpoints.projection import ProjectionCheckpoint
 from models_tf.errors import InputError
 from models_tf.ops.projection.library import HostProjection
 from models_tf.spec import TensorSpec
@@ -34,7 +34,7 @@ class ProjectionSubject:
     """A checkpoint, with the length of the request, and its projection on the host."""
 
     request: ExportRequest
-    origin: Checkpoint
+    origin: ProjectionCheckpoint
     projection: HostProjection
 
     @classmethod
@@ -133,7 +133,7 @@ def random_features(length: int, feature_size: int) -> np.ndarray:
     return features
 
 
-def _checkpoint(request: ExportRequest) -> Checkpoint:
+def _checkpoint(request: ExportRequest) -> ProjectionCheckpoint:
     loaded = checkpoint.load(request.checkpoint_folder)
     if request.model is not None and request.model != loaded.model_name:
         raise InputError(
@@ -148,7 +148,7 @@ def _checkpoint(request: ExportRequest) -> Checkpoint:
     return dataclasses.replace(loaded, config=config)
 
 
-def _projection(origin: Checkpoint) -> HostProjection:
+def _projection(origin: ProjectionCheckpoint) -> HostProjection:
     """The projection as the files have it: padded to the static length, without the typos of training."""
     settings = origin.config.projection
     try:

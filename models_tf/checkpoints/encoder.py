@@ -1,13 +1,12 @@
-"""`EncoderCheckpoint`: a token model as values, read from and written to a folder of Hugging Face's form.
+"""`EncoderCheckpoint`: a token model as values, read from and written to a folder in Hugging Face format.
 
-What is written can be read by `transformers`. Neither TensorFlow nor PyTorch is needed (PyTorch for .bin files only).
-Leaves out what the tokenizer files mean: `models_tf/tokenizers/tokenizer.py`.
+`transformers` can read what is written. Needs neither TensorFlow nor PyTorch (PyTorch for .bin files only). Leaves out
+which head is read (`head_choice.py`) and what the tokenizer files mean (`models_tf/tokenizers`).
 """
 
 import dataclasses
 import json
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,26 +16,15 @@ import numpy as np
 
 from models_tf import registry
 from models_tf.checkpoints.atomic_files import write_files
-from models_tf.checkpoints.document import Document
 from models_tf.checkpoints.family import Family
 from models_tf.checkpoints.folder import CONFIG_FILE, find_folder, read_document
+from models_tf.checkpoints.head_choice import ChosenHead, check_labels, choose_head, stored_labels
 from models_tf.checkpoints.initial import initial_tensors
 from models_tf.checkpoints.port import port, to_stored
 from models_tf.checkpoints.sequence_length import trained_length
 from models_tf.checkpoints.weights import WEIGHTS_FILE, WeightFiles, open_weights
-from models_tf.data.labels import is_storable
 from models_tf.encoder.config import EncoderConfig
-from models_tf.encoder.heads import (
-    BASE,
-    CLASSIFICATION,
-    HEADS,
-    ORDER_LABELS,
-    QUESTION_ANSWERING,
-    QUESTION_OUTPUTS,
-    SENTENCE_ORDER,
-    TOKEN_CLASSIFICATION,
-    Head,
-)
+from models_tf.encoder.heads import BASE, CLASSIFICATION, Head, make_head
 from models_tf.errors import InputError
 from models_tf.tokenizers.files import TOKENIZER_FILES, read_tokenizer_files
 
@@ -79,13 +67,6 @@ class EncoderCheckpoint:
         return self.document.get("problem_type")
 
 
-def make_head(kind: str, labels: Sequence[str]) -> Head:
-    """The head for these labels; base and questions have none."""
-    if kind in (BASE, QUESTION_ANSWERING) and labels:
-        raise ValueError(f"A {kind} head has no labels. Received: {len(labels)}.")
-    return Head(kind=kind, num_labels=QUESTION_OUTPUTS if kind == QUESTION_ANSWERING else len(labels))
-
-
 @dataclass(frozen=True, kw_only=True)
 class OpenCheckpoint:
     """A checkpoint folder whose weights are not read yet: `read` does, for the head that is wanted.
@@ -112,7 +93,7 @@ class OpenCheckpoint:
     @property
     def labels(self) -> list[str]:
         """The labels of that head."""
-        return _labels(self.document, self.head_kind, self.where)
+        return stored_labels(self.document, self.head_kind, self.where)
 
     def read(
         self, *, head: str | None = None, new_head_labels: Sequence[str] | None = None, seed: int = 0
@@ -123,57 +104,50 @@ class OpenCheckpoint:
         pretraining checkpoint may have too. With `new_head_labels` (for training; empty for questions) a head that is not
         there for these labels is drawn at random, and the pooler where it is absent.
         """
-        family, config, stored, where, document = self.family, self.config, self.stored, self.where, self.document
-        fresh = new_head_labels is not None
         weights = open_weights(self.folder)
-        order_layer = _order_layer(family, weights, stored, head, new_head_labels)
-        kind = CLASSIFICATION if order_layer else _head_kind(stored, head, where, fresh=fresh)
-        family.check_head(kind, config)
-        if order_layer:
-            labels = list(ORDER_LABELS)
-        else:
-            labels = list(new_head_labels) if new_head_labels is not None else _labels(document, kind, where)
-        if head == SENTENCE_ORDER and labels != list(ORDER_LABELS):
-            raise InputError(
-                f"{where}: a {SENTENCE_ORDER} model is asked for, with labels {' and '.join(ORDER_LABELS)}. "
-                f"Received: {', '.join(labels[:4])}."
-            )
-        keeps_head = stored == kind and (not fresh or _labels(document, kind, where) == labels)
-        if stored is None:
-            keeps_head = not fresh and not order_layer
-        _check_labels(labels, kind)
-        wanted = make_head(kind, labels)
-
-        prefix = family.prefix if any(name.startswith(family.prefix) for name in weights.names) else ""
-        shapes = config.shapes(wanted)
-        drawn = {
-            name for name in shapes if fresh and not (keeps_head or order_layer) and name.startswith("classifier.")
-        }
-        lines = family.port_lines(config, wanted, prefix, head_layer=order_layer)
-        replaced = None if keeps_head and kind != BASE else stored or BASE
-        tensors = port(
-            weights,
-            [line for line in lines if line.ours not in drawn],
-            {name: shape for name, shape in shapes.items() if name not in drawn},
-            ignore=family.ignored(config, wanted, prefix, replaces=replaced),
-            absent=("pooler.kernel", "pooler.bias") if fresh else (),
+        chosen = choose_head(
+            family=self.family,
+            document=self.document,
+            where=self.where,
+            stored=self.stored,
+            tensors=weights.names,
+            asked=head,
+            new_labels=new_head_labels,
         )
-        missing = {name: shape for name, shape in shapes.items() if name not in tensors}
-        tensors |= initial_tensors(missing, config.initializer_range, seed)
-        if not keeps_head:
-            document = {key: value for key, value in document.items() if key not in _HEAD_KEYS}
+        self.family.check_head(chosen.head.kind, self.config)
+        tensors, drawn = self._tensors(weights, chosen, fresh=new_head_labels is not None, seed=seed)
         return EncoderCheckpoint(
-            model_name=family.name,
-            config=config,
-            head=wanted,
-            labels=labels,
-            tensors={name: tensors[name] for name in shapes},
+            model_name=self.family.name,
+            config=self.config,
+            head=chosen.head,
+            labels=chosen.labels,
+            tensors=tensors,
             tokenizer_files=self.tokenizer_files,
-            document=document,
-            trained=document.get(UNTRAINED_KEY) is not True,
-            new_tensors=tuple(missing),
+            document=self.document if chosen.is_stored else _without_head(self.document),
+            trained=self.document.get(UNTRAINED_KEY) is not True,
+            new_tensors=drawn,
             trained_length=trained_length(self.folder),
         )
+
+    def _tensors(
+        self, weights: WeightFiles, chosen: ChosenHead, *, fresh: bool, seed: int
+    ) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+        """All tensors, and the names of those that were drawn: a new head, and the pooler where a `fresh` one needs it."""
+        family, config = self.family, self.config
+        prefix = family.prefix if any(name.startswith(family.prefix) for name in weights.names) else ""
+        shapes = config.shapes(chosen.head)
+        read = {name: shape for name, shape in shapes.items() if not (chosen.is_new and name.startswith("classifier."))}
+        lines = family.port_lines(config, chosen.head, prefix, head_layer=chosen.layer)
+        found = port(
+            weights,
+            [line for line in lines if line.ours in read],
+            read,
+            ignore=family.ignored(config, chosen.head, prefix, replaces=chosen.replaces),
+            absent=("pooler.kernel", "pooler.bias") if fresh else (),
+        )
+        missing = {name: shape for name, shape in shapes.items() if name not in found}
+        found |= initial_tensors(missing, config.initializer_range, seed)
+        return {name: found[name] for name in shapes}, tuple(missing)
 
 
 def open_checkpoint(source: str | os.PathLike[str], *, model: str | None = None) -> OpenCheckpoint:
@@ -221,7 +195,7 @@ def random_init(
     _family(document, model, CONFIG_FILE)
     config = family.config.from_document(document, CONFIG_FILE)
     family.check_head(head, config)
-    _check_labels(labels, head)
+    check_labels(labels, head)
     wanted = make_head(head, labels)
     return EncoderCheckpoint(
         model_name=family.name,
@@ -230,7 +204,7 @@ def random_init(
         labels=list(labels),
         tensors=initial_tensors(config.shapes(wanted), config.initializer_range, seed),
         tokenizer_files=dict(tokenizer_files or {}),
-        document={key: value for key, value in document.items() if key not in _HEAD_KEYS},
+        document=_without_head(document),
         trained=False,
     )
 
@@ -307,50 +281,8 @@ def _family(document: Mapping[str, Any], model: str | None, where: str) -> Famil
     return registry.get(str(found)).family()
 
 
-def _head_kind(stored: str | None, head: str | None, where: str, *, fresh: bool) -> str:
-    kind = CLASSIFICATION if head == SENTENCE_ORDER else head
-    if kind is not None and kind not in HEADS:
-        raise InputError(f"Unknown head: expected one of {', '.join(HEADS)}. Received: {head}.")
-    if fresh:
-        if head in (None, BASE):
-            raise ValueError(f"`new_head_labels` needs a head to put them on. Received: {head}.")
-        return str(kind)
-    if stored is None or kind in (None, stored, BASE):
-        return kind or stored or BASE
-    raise InputError(
-        f"{where}: a {head} model is asked for. Received: a {stored} model; fine-tune it with `export-mobile train`."
-    )
-
-
-def _order_layer(
-    family: Family, weights: WeightFiles, stored: str | None, head: str | None, new_labels: Sequence[str] | None
-) -> str | None:
-    """The layer of a pretraining checkpoint that is read as a head of sentence order, None where none is asked for."""
-    asked = head == SENTENCE_ORDER or (head == CLASSIFICATION and tuple(new_labels or ()) == ORDER_LABELS)
-    layer = family.order_layer
-    return layer if asked and layer and stored in (None, BASE) and f"{layer}.weight" in weights.names else None
-
-
-def _labels(document: Mapping[str, Any], kind: str, where: str) -> list[str]:
-    reader = Document(values=document, where=where)
-    if kind == BASE:
-        return []
-    labels = reader.labels()
-    if kind == QUESTION_ANSWERING:
-        if len(labels) != QUESTION_OUTPUTS:
-            reader.fail("id2label", f"of {QUESTION_OUTPUTS} entries, for start and end", f"{len(labels)} entries")
-        return []
-    if kind == CLASSIFICATION:
-        reader.problem_type(len(labels))
-    return labels
-
-
-def _check_labels(labels: Sequence[str], kind: str) -> None:
-    if kind in (CLASSIFICATION, TOKEN_CLASSIFICATION) and not labels:
-        raise InputError(f"A {kind} head needs labels. Received: none.")
-    for label, count in Counter(labels).items():
-        if not is_storable(label) or count > 1:
-            raise InputError(f"Labels must be printable text and differ. Received: {label!r}, {count} times.")
+def _without_head(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key not in _HEAD_KEYS}
 
 
 def _is_same_model(folder: Path, document: dict[str, Any]) -> bool:

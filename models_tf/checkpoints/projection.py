@@ -1,4 +1,5 @@
-"""A checkpoint folder: config.json, model.safetensors, labels.txt. No pickle, no code.
+"""`ProjectionCheckpoint`: a model on projection features as values, read from and written to a folder of config.json,
+model.safetensors and labels.txt. No pickle, no code.
 
 Loading is strict: a missing, unread or wrongly shaped tensor is an error that names it. Saving over a checkpoint is
 safe: the files are on disk before the first is replaced, and a kill in between leaves a folder that loads.
@@ -23,7 +24,7 @@ CONFIG_FILE, WEIGHTS_FILE, LABELS_FILE = "config.json", "model.safetensors", "la
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checkpoint:
+class ProjectionCheckpoint:
     """A model as values. `training` holds how it was made; nothing reads it back."""
 
     model_name: str
@@ -33,7 +34,7 @@ class Checkpoint:
     training: dict[str, Any] = field(default_factory=dict)
 
 
-def save(folder: Path, checkpoint: Checkpoint) -> None:
+def save(folder: Path, checkpoint: ProjectionCheckpoint) -> None:
     from safetensors.numpy import save as to_bytes
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +59,7 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
     )
 
 
-def _is_same_model(folder: Path, checkpoint: Checkpoint) -> bool:
+def _is_same_model(folder: Path, checkpoint: ProjectionCheckpoint) -> bool:
     try:
         document = _read_document(folder / CONFIG_FILE)
         labels = _read_labels(folder / LABELS_FILE)
@@ -68,7 +69,7 @@ def _is_same_model(folder: Path, checkpoint: Checkpoint) -> bool:
     return (document["model"], document["config"], labels) == wanted
 
 
-def load(folder: Path) -> Checkpoint:
+def load(folder: Path) -> ProjectionCheckpoint:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"Checkpoint must be a folder with {CONFIG_FILE}. Received: {folder} (no such folder).")
@@ -91,7 +92,7 @@ def load(folder: Path) -> Checkpoint:
         raise InputError(
             f"{folder / LABELS_FILE} must hold {config.num_labels} labels, as config.json says. Received: {len(labels)}."
         )
-    return Checkpoint(
+    return ProjectionCheckpoint(
         model_name=entry.name,
         config=config,
         labels=labels,
@@ -100,7 +101,7 @@ def load(folder: Path) -> Checkpoint:
     )
 
 
-def build(checkpoint: Checkpoint) -> Any:
+def build(checkpoint: ProjectionCheckpoint) -> Any:
     """The Keras model with these weights."""
     model = registry.get(checkpoint.model_name).model_class()(checkpoint.config)
     set_weights(model, checkpoint.weights)
@@ -157,12 +158,12 @@ def _read_labels(path: Path) -> list[str]:
     try:
         lines = path.read_bytes().decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} must be UTF-8, a label a line. Received: {error}.") from error
+        raise InputError(f"{path} must be UTF-8, one label per line. Received: {error}.") from error
     labels = [line.removesuffix("\r") for line in (lines[:-1] if not lines[-1] else lines)]
     for number, label in enumerate(labels, start=1):
         if not is_storable(label):
             received = f"{label!r} in line {number}" if label else f"an empty line {number}"
-            raise InputError(f"{path} must hold a label a line, of printable text. Received: {received}.")
+            raise InputError(f"{path} must hold one label per line, printable text. Received: {received}.")
     repeated = [label for label, count in Counter(labels).items() if count > 1]
     if repeated:
         raise InputError(f"{path} must hold different labels. Received: {repeated[0]!r} twice.")
@@ -177,7 +178,7 @@ def _read_weights(path: Path) -> dict[str, np.ndarray]:
         weights = load_file(path)
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{path} is damaged or not a safetensors file: {error}.") from error
-    except (KeyError, TypeError, AttributeError) as error:  # what numpy does not know
+    except (KeyError, TypeError, AttributeError) as error:  # a type that numpy does not have
         raise InputError(f"{path} must hold tensors of type F16, F32 or F64. Received: {error}.") from error
     for name, value in weights.items():
         if value.dtype.kind != "f":

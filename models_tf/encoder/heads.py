@@ -1,5 +1,6 @@
 """`Head`: what stands on top of an encoder, and what it answers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 BASE, CLASSIFICATION = "base", "classification"
@@ -37,3 +38,10 @@ class Head:
     def has_pooler(self) -> bool:
         """Heads on every token leave the pooler out, as in PyTorch."""
         return self.kind in (BASE, CLASSIFICATION)
+
+
+def make_head(kind: str, labels: Sequence[str]) -> Head:
+    """The head for these labels; base and questions have none."""
+    if kind in (BASE, QUESTION_ANSWERING) and labels:
+        raise ValueError(f"A {kind} head has no labels. Received: {len(labels)}.")
+    return Head(kind=kind, num_labels=QUESTION_OUTPUTS if kind == QUESTION_ANSWERING else len(labels))

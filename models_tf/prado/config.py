@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from models_tf.layers.text_config import MAX_SIZE, TextConfig
+from models_tf.prado.text_config import MAX_SIZE, TextConfig
 
 # name -> (live taps, distance between them); skip-grams are dilated bigrams, so no dead tap is stored.
 BRANCHES = {

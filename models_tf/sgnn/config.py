@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from models_tf.layers.text_config import MAX_SIZE, TextConfig
+from models_tf.prado.text_config import MAX_SIZE, TextConfig
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from models_tf.layers.text_config import TextConfig
 from models_tf.ops.projection.layer import sequence_projection
+from models_tf.prado.text_config import TextConfig
 
 
 def project(texts: tf.Tensor, config: TextConfig, *, distortion: float = 0.0, seed: Any = 0) -> tf.Tensor:

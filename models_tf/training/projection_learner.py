@@ -119,7 +119,7 @@ class ProjectionLearner:
         return checkpoint.tensors(self.model)
 
     def save(self, tensors: dict[str, np.ndarray], record: dict[str, Any]) -> None:
-        best = checkpoint.Checkpoint(
+        best = checkpoint.ProjectionCheckpoint(
             model_name=self.model_name,
             config=self.model.config,
             labels=list(self.labels),

@@ -6,8 +6,8 @@ from typing import Any, TextIO
 
 from models_tf import registry
 from models_tf.errors import InputError
-from models_tf.layers.text_config import MAX_SEQ_LEN
 from models_tf.ops.projection.config import ProjectionConfig
+from models_tf.prado.text_config import MAX_SEQ_LEN
 from models_tf.training.output import TrainingOutput
 from models_tf.training.overrides import parse_value, split_override
 from models_tf.training.settings import TrainingSettings

@@ -35,7 +35,9 @@ def tiny_checkpoint(tmp_path_factory) -> Path:
         random = generator.normal(0, 0.3, value.shape)
         weights[name] = (np.abs(random) + 0.5 if "variance" in name or "gamma" in name else random).astype(np.float32)
     folder = tmp_path_factory.mktemp("tiny") / "tiny"
-    checkpoint.save(folder, checkpoint.Checkpoint(model_name="prado", config=config, labels=LABELS, weights=weights))
+    checkpoint.save(
+        folder, checkpoint.ProjectionCheckpoint(model_name="prado", config=config, labels=LABELS, weights=weights)
+    )
     return folder
 
 

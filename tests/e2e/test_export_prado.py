@@ -330,7 +330,7 @@ def test_the_other_projection_models_of_the_registry_are_exported_to_int8(name, 
     config = entry.config_class()(num_labels=len(LABELS), max_seq_len=12, projection=projection)
     weights = checkpoint.tensors(entry.model_class()(config))
     checkpoint.save(
-        tmp_path / name, checkpoint.Checkpoint(model_name=name, config=config, labels=LABELS, weights=weights)
+        tmp_path / name, checkpoint.ProjectionCheckpoint(model_name=name, config=config, labels=LABELS, weights=weights)
     )
     report = export(ExportRequest(checkpoint=tmp_path / name, eval_data=table, output=tmp_path / "out"))
     report.raise_for_failures()

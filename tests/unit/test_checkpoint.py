@@ -33,7 +33,9 @@ def folder(tmp_path: Path) -> Path:
     from models_tf.prado.model import Prado
 
     weights = checkpoint.tensors(Prado(CONFIG))
-    saved = checkpoint.Checkpoint(model_name="prado", config=CONFIG, labels=["a", "b", "ü c"], weights=weights)
+    saved = checkpoint.ProjectionCheckpoint(
+        model_name="prado", config=CONFIG, labels=["a", "b", "ü c"], weights=weights
+    )
     checkpoint.save(tmp_path / "ckpt", saved)
     return tmp_path / "ckpt"
 
@@ -142,7 +144,9 @@ def test_labels_saved_by_an_editor_are_the_same_labels(folder: Path, content: st
     assert checkpoint.load(folder).labels == ["a", "b", "ü c"]
 
 
-def replaced_until(folder: Path, saved: checkpoint.Checkpoint, renames: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def replaced_until(
+    folder: Path, saved: checkpoint.ProjectionCheckpoint, renames: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Saves as far as a kill before rename number `renames` lets it."""
     original, done = Path.replace, []
 

@@ -8,11 +8,11 @@ import tensorflow as tf
 import tf_keras as keras
 
 from models_tf.layers.masked_conv import MaskedConv
-from models_tf.layers.text_config import MAX_SEQ_LEN
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.library import HostProjection
 from models_tf.prado.config import BRANCHES, PradoConfig
 from models_tf.prado.model import Prado
+from models_tf.prado.text_config import MAX_SEQ_LEN
 from models_tf.sgnn.config import SgnnConfig
 from models_tf.sgnn.model import Sgnn
 from models_tf.training.features import project

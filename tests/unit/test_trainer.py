@@ -57,7 +57,7 @@ def test_a_teacher_reads_a_batch_of_empty_texts(tmp_path: Path) -> None:
         num_labels=2, hidden_size=4, projection=ProjectionConfig(feature_size=16, presence_feature=True)
     )
     weights = checkpoint.tensors(Sgnn(config))
-    saved = checkpoint.Checkpoint(model_name="sgnn", config=config, labels=["x", "y"], weights=weights)
+    saved = checkpoint.ProjectionCheckpoint(model_name="sgnn", config=config, labels=["x", "y"], weights=weights)
     checkpoint.save(tmp_path, saved)
     found = CheckpointTeachers([tmp_path], ["x", "y"], 1.0, False).probabilities(tf.constant([b"", b""]), None)
     np.testing.assert_allclose(tf.reduce_sum(found, -1), [1, 1], rtol=1e-5)
