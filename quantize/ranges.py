@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-Rows = Iterable[Mapping[str, np.ndarray]]
+from quantize.arrays import Array
+
+Rows = Iterable[Mapping[str, Array]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +27,7 @@ class CalibrationRanges:
     ranges: Mapping[str, tuple[float, float]]
     row_count: int
     row_peaks: Mapping[str, float] = field(default_factory=dict)
-    channels: Mapping[str, np.ndarray] = field(default_factory=dict)
+    channels: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.row_count < 1:
@@ -59,7 +61,7 @@ class RangeCollector:
     def __init__(self) -> None:
         self._ranges: dict[str, tuple[float, float]] = {}
         self._peaks: dict[str, float] = {}
-        self._channels: dict[str, np.ndarray] = {}
+        self._channels: dict[str, Array] = {}
         self.row_count = 0
 
     def add(self, name: str, low: float, high: float, peak: float | None = None) -> None:
@@ -69,7 +71,7 @@ class RangeCollector:
         if peak is not None:
             self._peaks[name] = float(np.minimum(self._peaks.get(name, peak), peak))
 
-    def add_channels(self, name: str, values: np.ndarray) -> None:
+    def add_channels(self, name: str, values: Array) -> None:
         flat = values.reshape(-1, values.shape[-1])
         low, high = flat.min(0), flat.max(0)
         before = self._channels.get(name, (low, high))
@@ -83,7 +85,7 @@ class RangeCollector:
         )
 
 
-def collect(rows: Iterable[Mapping[str, np.ndarray]]) -> CalibrationRanges:
+def collect(rows: Iterable[Mapping[str, Array]]) -> CalibrationRanges:
     """Ranges from the activations of each row."""
     collector = RangeCollector()
     for values in rows:

@@ -27,7 +27,7 @@ def _tflite(content: bytes) -> dict[str, Any]:
         return entry
 
     signatures = {}
-    for signature in model.signatureDefs:
+    for signature in model.signatureDefs or ():
         tensors = model.subgraphs[signature.subgraphIndex].tensors
         key = signature.signatureKey
         signatures[key if isinstance(key, str) else key.decode()] = {

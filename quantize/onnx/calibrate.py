@@ -1,4 +1,4 @@
-"""Calibration of a float ONNX model: the same value, `CalibrationRanges`, under the names of the ONNX graph.
+"""Calibration of a float ONNX model: runs it over example rows and records the range of every activation.
 
 The reductions are operators of the graph, so that only single numbers, or one for each channel, leave the runtime and it
 can free each activation after use: the activations of one row of a large model fill hundreds of megabytes.
@@ -10,7 +10,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import onnx
 
+from quantize.arrays import Array
+from quantize.onnx.graph import copied
 from quantize.onnx.operators import DENSE, REARRANGES
+from quantize.onnx.session import make_session
 from quantize.ranges import CalibrationRanges, RangeCollector, Rows
 
 # What is asked of each tensor. ReduceMin and ReduceMax of ONNX Runtime lose a NaN, a sum keeps it.
@@ -40,16 +43,15 @@ def calibrate(float_model: onnx.ModelProto, rows: Rows, *, threads: int = 1) -> 
     return dataclasses.replace(measured, ranges=ranges)
 
 
-def _run(float_model: onnx.ModelProto, rows: Rows, threads: int) -> Iterator[Mapping[str, Mapping[str, np.ndarray]]]:
+def _run(float_model: onnx.ModelProto, rows: Rows, threads: int) -> Iterator[Mapping[str, Mapping[str, Array]]]:
     import onnxruntime
 
     model, questions = _with_reductions(float_model)
-    options = onnxruntime.SessionOptions()
     # Fused operators would leave the tensors between them out; all are asked for, so this is just faster.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = make_session(
+        model.SerializeToString(), threads=threads, graph_optimization_level=level, log_severity_level=4
+    )
     del model
     expected = {value.name for value in session.get_inputs()}
     asked = list(questions)
@@ -58,7 +60,7 @@ def _run(float_model: onnx.ModelProto, rows: Rows, threads: int) -> Iterator[Map
             raise ValueError(
                 f"A calibration row holds {', '.join(sorted(expected))}. Received: {', '.join(sorted(row))}."
             )
-        answers: dict[str, dict[str, np.ndarray]] = {}
+        answers: dict[str, dict[str, Array]] = {}
         for output, value in zip(asked, session.run(asked, dict(row)), strict=True):
             name, question = questions[output]
             answers.setdefault(name, {})[question] = value
@@ -67,8 +69,7 @@ def _run(float_model: onnx.ModelProto, rows: Rows, threads: int) -> Iterator[Map
 
 def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, tuple[str, str]]]:
     """A copy that answers with numbers, and which number each output is: (tensor, question)."""
-    model = onnx.ModelProto()
-    model.CopyFrom(float_model)
+    model = copied(float_model)
     graph = model.graph
     inferred = onnx.shape_inference.infer_shapes(model).graph
     types = {v.name: v.type.tensor_type for v in (*inferred.value_info, *inferred.output)}
@@ -87,14 +88,14 @@ def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dic
     questions: dict[str, tuple[str, str]] = {}
     nodes = []
 
-    def ask(name: str, question: str, op_type: str, **attributes: object) -> None:
-        """`attributes`: the axes; all where none are named."""
+    def ask(name: str, question: str, op_type: str, axes: list[int] | None = None) -> None:
+        """Reduces over all axes where none are named."""
         output = f"range:{len(questions)}"
         questions[output] = (name, question)
         if question == _PEAK:
             nodes.append(onnx.helper.make_node("ReduceMax", [name], [f"{output}:rows"], axes=[-1], keepdims=0))
             name = f"{output}:rows"
-        nodes.append(onnx.helper.make_node(op_type, [name], [output], keepdims=0, **attributes))
+        nodes.append(onnx.helper.make_node(op_type, [name], [output], axes=axes, keepdims=0))
 
     for name in names:
         ask(name, _LOW, "ReduceMin")

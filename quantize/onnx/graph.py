@@ -1,130 +1,62 @@
-"""Cleaning of ONNX graphs: short names, no shape notes, no doc strings, nothing unused. The counterpart of `compact`.
+"""The small steps that passes over ONNX models are made of. The types are those of onnx itself."""
 
-Values and operators stay as they are; the inputs and outputs keep their names or get the ones asked for.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable
 
 import onnx
 
-# What tf2onnx adds beside the operators' own domain and nothing here uses.
-_STANDARD_DOMAINS = ("", "ai.onnx")
+from quantize.arrays import Array
 
 
-def clean(model: onnx.ModelProto, *, names: Mapping[str, str] | None = None) -> None:
-    """Renames, strips and shares in place; `names` maps present names of inputs and outputs to new ones."""
-    graph = model.graph
-    _share_initializers(graph)
-    _drop_unused(graph)
-    _order_nodes(graph)
-    _order_initializers(graph)
-    outer = {value.name: value.name for value in (*graph.input, *graph.output)} | dict(names or {})
-    _rename(graph, outer)
-    del graph.value_info[:]
-    del model.metadata_props[:]
-    model.doc_string = graph.doc_string = ""
-    graph.name = "model"
-    model.producer_name, model.producer_version, model.domain = "export-mobile", "", ""
+def copied(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A model of its own with the same content."""
+    result = onnx.ModelProto()
+    result.CopyFrom(model)
+    return result
+
+
+def constants(graph: onnx.GraphProto) -> dict[str, onnx.TensorProto]:
+    """Constants by name."""
+    return {item.name: item for item in graph.initializer}
+
+
+def values(constant: onnx.TensorProto) -> Array:
+    return onnx.numpy_helper.to_array(constant)
+
+
+def readers(graph: onnx.GraphProto) -> dict[str, list[onnx.NodeProto]]:
+    """Nodes by the tensors that they read, once for each time that they read it."""
+    found: dict[str, list[onnx.NodeProto]] = {}
     for node in graph.node:
-        node.doc_string = ""
-        node.name = ""
-    for value in (*graph.input, *graph.output, *graph.initializer):
-        value.doc_string = ""
-    used = {node.domain for node in graph.node}
-    kept = [entry for entry in model.opset_import if entry.domain in _STANDARD_DOMAINS or entry.domain in used]
-    del model.opset_import[:]
-    model.opset_import.extend(kept)
+        for name in node.input:
+            found.setdefault(name, []).append(node)
+    return found
 
 
-def short_names() -> Iterator[str]:
-    """a, b, ... z, aa, ab, ..."""
-    number = 0
-    while True:
-        name, rest = "", number
-        while rest >= 0:
-            name = chr(ord("a") + rest % 26) + name
-            rest = rest // 26 - 1
-        yield name
-        number += 1
+def producers(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:
+    """Nodes by the tensors that they make."""
+    return {name: node for node in graph.node for name in node.output}
 
 
-def _rename(graph: onnx.GraphProto, outer: Mapping[str, str]) -> None:
-    taken = set(outer.values())
-    fresh = (name for name in short_names() if name not in taken)
-    table = dict(outer) | {"": ""}
-
-    def renamed(name: str) -> str:
-        if name not in table:
-            table[name] = next(fresh)
-        return table[name]
-
-    for value in (*graph.input, *graph.output):
-        value.name = renamed(value.name)
-    for initializer in graph.initializer:
-        initializer.name = renamed(initializer.name)
-    for node in graph.node:
-        if any(attribute.type == onnx.AttributeProto.GRAPH for attribute in node.attribute):
-            raise ValueError(f"Graphs inside of operators are not supported. Received: {node.op_type}.")
-        node.input[:] = [renamed(name) for name in node.input]
-        node.output[:] = [renamed(name) for name in node.output]
+def attribute(node: onnx.NodeProto, name: str, default: int) -> int:
+    """A whole number among the attributes of a node."""
+    return next((int(item.i) for item in node.attribute if item.name == name), default)
 
 
-def _share_initializers(graph: onnx.GraphProto) -> None:
-    first: dict[bytes, str] = {}
-    table: dict[str, str] = {}
-    for initializer in graph.initializer:
-        key = onnx.TensorProto()
-        key.CopyFrom(initializer)
-        key.name = ""
-        table[initializer.name] = first.setdefault(key.SerializeToString(deterministic=True), initializer.name)
-    for node in graph.node:
-        node.input[:] = [table.get(name, name) for name in node.input]
-
-
-def _drop_unused(graph: onnx.GraphProto) -> None:
-    """Operators that reach no output, and initializers that no operator reads."""
-    needed = {value.name for value in graph.output}
-    kept = []
-    for node in reversed(graph.node):
-        if needed.intersection(node.output):
-            needed.update(node.input)
-            kept.append(node)
-    nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in reversed(kept)]
+def set_nodes(graph: onnx.GraphProto, nodes: Iterable[onnx.NodeProto]) -> None:
+    """Replaces all nodes. They may be nodes of this graph: what is removed from a message is no longer valid."""
+    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
-    graph.node.extend(nodes)
-    initializers = [item for item in graph.initializer if item.name in needed]
-    copies = [onnx.TensorProto.FromString(item.SerializeToString()) for item in initializers]
+    graph.node.extend(copies)
+
+
+def set_constants(graph: onnx.GraphProto, items: Iterable[onnx.TensorProto]) -> None:
+    """Replaces all constants; see `set_nodes`."""
+    copies = [onnx.TensorProto.FromString(item.SerializeToString()) for item in items]
     del graph.initializer[:]
     graph.initializer.extend(copies)
 
 
-def _order_nodes(graph: onnx.GraphProto) -> None:
-    """Each operator after what it reads, walking back from the outputs: the converter's order depends on names that
-    differ between two conversions in one process, so the bytes would too.
-    """
-    producers = {name: node for node in graph.node for name in node.output}
-    ordered: list[onnx.NodeProto] = []
-    done: set[str] = set()
-    stack = [value.name for value in reversed(graph.output)]
-    while stack:
-        name = stack[-1]
-        node = producers.get(name)
-        waiting = [] if node is None else [n for n in node.input if n in producers and n not in done]
-        if name not in done and waiting:
-            stack.extend(reversed(waiting))
-            continue
-        stack.pop()
-        if node is not None and name not in done:
-            ordered.append(onnx.NodeProto.FromString(node.SerializeToString()))
-            done.update(node.output)
-    del graph.node[:]
-    graph.node.extend(ordered)
-
-
-def _order_initializers(graph: onnx.GraphProto) -> None:
-    """In the order of their first use: the converter's order follows Python's hash seed, so bytes would differ by run."""
-    used = {name: position for position, name in enumerate(dict.fromkeys(n for node in graph.node for n in node.input))}
-    ordered = sorted(graph.initializer, key=lambda item: used.get(item.name, -1))
-    copies = [onnx.TensorProto.FromString(item.SerializeToString()) for item in ordered]
-    del graph.initializer[:]
-    graph.initializer.extend(copies)
+def add_constant(graph: onnx.GraphProto, name: str, numbers: Array) -> str:
+    """Adds a constant; its name."""
+    graph.initializer.append(onnx.numpy_helper.from_array(numbers, name))
+    return name

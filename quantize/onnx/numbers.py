@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Weights of 7 bits, see `onnx_static.py`.
+from quantize.arrays import Array
+
+# Weights of 7 bits, see `static.py`.
 REDUCED_PEAK = 64
 _TINY = float(np.finfo(np.float32).tiny)
 # A quantized bias must leave room for the sum that is added to it.
@@ -32,32 +34,34 @@ def activation_parameters(low: float, high: float) -> Parameters:
     return Parameters(scale=np.float32(scale), zero=np.uint8(np.round(-np.float64(bottom) / scale)))
 
 
-def quantize_table(values: np.ndarray) -> tuple[np.ndarray, Parameters]:
+def quantize_table(values: Array) -> tuple[Array, Parameters]:
     """A constant that is used like an activation: uint8, one scale."""
     parameters = activation_parameters(float(values.min()), float(values.max()))
     steps = np.rint(values.astype(np.float32) / parameters.scale) + int(parameters.zero)
     return np.clip(steps, 0, 255).astype(np.uint8), parameters
 
 
-def weight_scales(values: np.ndarray, axis: int, peak: int) -> np.ndarray:
+def weight_scales(values: Array, axis: int, peak: int) -> Array:
     """One scale for each slice along the axis, so that the largest value becomes `peak`."""
     others = tuple(i for i in range(values.ndim) if i != axis)
     scales = 2.0 * np.abs(values).max(axis=others).astype(np.float64) / (2 * peak)
     return np.where(scales < _TINY, 1.0, scales).astype(np.float32)
 
 
-def quantize_weights(values: np.ndarray, scales: np.ndarray, axis: int) -> np.ndarray:
+def quantize_weights(values: Array, scales: Array, axis: int) -> Array:
     """int8, zero point 0."""
     shape = [-1 if i == axis else 1 for i in range(values.ndim)]
-    return np.clip(np.rint(values.astype(np.float32) / scales.reshape(shape)), -128, 127).astype(np.int8)
+    steps: Array = np.rint(values.astype(np.float32) / scales.reshape(shape))
+    return np.clip(steps, -128, 127).astype(np.int8)
 
 
-def widen_for_bias(scales: np.ndarray, input_scale: np.float32, bias: np.ndarray) -> np.ndarray:
+def widen_for_bias(scales: Array, input_scale: np.float32, bias: Array) -> Array:
     """Weight scales that are large enough for the bias in steps of (input scale * weight scale) to fit 32 bits."""
-    return np.maximum(scales, (np.abs(bias) / (np.float64(input_scale) * _MAX_BIAS)).astype(np.float32))
+    wide: Array = np.maximum(scales, (np.abs(bias) / (np.float64(input_scale) * _MAX_BIAS)).astype(np.float32))
+    return wide
 
 
-def quantize_bias(bias: np.ndarray, input_scale: np.float32, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def quantize_bias(bias: Array, input_scale: np.float32, scales: Array) -> tuple[Array, Array]:
     """int32 and its scales, those of the products."""
     steps = (np.float32(input_scale) * scales).astype(np.float32)
     return np.rint(bias.astype(np.float64) / steps.astype(np.float64)).astype(np.int32), steps

@@ -3,15 +3,16 @@
 An operator with an integer kernel in ONNX Runtime reads dequantized values and its result is quantized; one that only
 moves values hands the scale on; any other stays in float, and what it makes is quantized where an integer operator reads
 it. A table that is looked up is stored in 8 bits and looked up there. Model outputs are not rounded. Leaves out how ranges
-are chosen (`onnx_ranges.py`).
+are chosen (`ranges.py`).
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import onnx
 
+from quantize.arrays import Array
+from quantize.onnx.graph import constants, producers, readers, set_nodes, values
 from quantize.onnx.numbers import (
     REDUCED_PEAK,
     Parameters,
@@ -35,7 +36,7 @@ class QdqWriter:
     def __init__(self, model: onnx.ModelProto, ranges: Mapping[str, tuple[float, float]]) -> None:
         self._graph = model.graph
         self._ranges = ranges
-        self._initializers = {item.name: item for item in self._graph.initializer}
+        self._initializers = constants(self._graph)
         self._outputs = {value.name for value in self._graph.output}
         self._unrounded: set[str] = set()
         self._nodes: list[onnx.NodeProto] = []
@@ -46,10 +47,10 @@ class QdqWriter:
         self._inherited: dict[str, Parameters] = {}
         # Made by operators in float, and constants: both can be read without rounding.
         self._kept = set(self._initializers)
-        self._shared: dict[Any, str] = {}
+        self._shared: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         # Where weights are used: (what they are multiplied with, their bias), by name; and their 8 bits.
         self._uses: dict[str, list[tuple[str, str]]] = {}
-        self._integers: dict[Any, str] = {}
+        self._integers: dict[tuple[str, int, bytes], str] = {}
 
     def write(self) -> None:
         _drop_relu(self._graph)
@@ -76,12 +77,12 @@ class QdqWriter:
         self._graph.node.extend(self._nodes)
         self._graph.initializer.extend(self._added)
 
-    def _constant(self, name: str) -> np.ndarray | None:
+    def _constant(self, name: str) -> Array | None:
         """The values of a float constant; None for anything else."""
         item = self._initializers.get(name)
         if item is None or item.data_type != onnx.TensorProto.FLOAT:
             return None
-        return onnx.numpy_helper.to_array(item)
+        return values(item)
 
     def _is_float(self, node: onnx.NodeProto) -> bool:
         """Whether the operator works on float values; sums and products of whole numbers do not."""
@@ -105,7 +106,7 @@ class QdqWriter:
         if node.op_type == "Gemm" and (options.get("transA") or options.get("alpha", 1.0) != 1.0):
             raise ValueError(f"A plain Gemm was expected. Received: {options}.")
         axis = 0 if node.op_type == "Conv" or options.get("transB") else weights.ndim - 1
-        values, parameters = self._dequantized(node.input[0])
+        source, parameters = self._dequantized(node.input[0])
         scales = self._weight_scales(node.input[1], weights, axis)
         bias = self._constant(node.input[BIAS]) if len(node.input) > BIAS else None
         if bias is None and len(node.input) > BIAS and node.input[BIAS]:
@@ -119,7 +120,7 @@ class QdqWriter:
             self._integers[key] = self._add(quantize_weights(weights, scales, axis))
         zeros = np.zeros(scales.shape, np.int8)
         inputs = [
-            values,
+            source,
             self._stored(self._integers[key], self._add_parameter(scales), self._add_parameter(zeros), axis),
         ]
         if bias is not None:
@@ -129,7 +130,7 @@ class QdqWriter:
         node.input[:] = inputs
         self._emit(node)
 
-    def _weight_scales(self, name: str, weights: np.ndarray, axis: int) -> np.ndarray:
+    def _weight_scales(self, name: str, weights: Array, axis: int) -> Array:
         """Those that serve all uses of weights which several layers share: else each would store them anew."""
         scales, uses = weight_scales(weights, axis, REDUCED_PEAK), self._uses[name]
         for source, bias_name in uses if len(uses) > 1 else ():
@@ -148,7 +149,7 @@ class QdqWriter:
 
     def _look_up(self, node: onnx.NodeProto) -> None:
         """The 8-bit table goes through Gather, DequantizeLinear comes behind it."""
-        table, parameters = quantize_table(self._constant(node.input[0]))  # type: ignore[arg-type]
+        table, parameters = quantize_table(values(self._initializers[node.input[0]]))
         name = node.output[0]
         node.input[0] = self._add(table)
         node.output[0] = f"{name}:integer"
@@ -191,22 +192,22 @@ class QdqWriter:
         self._quantized[name] = (target, parameters)
 
     def _stored(self, integer: str, scales: str, zeros: str, axis: int) -> str:
-        """The dequantized form of a constant with a scale for each channel. Each reader gets one of its own: a runtime takes
-        them together with it.
+        """The dequantized form of a constant with a scale for each channel. Each reader gets one of its own: a runtime
+        fuses them with it.
         """
         name = f"{integer}:float:{len(self._nodes)}"
         self._nodes.append(onnx.helper.make_node("DequantizeLinear", [integer, scales, zeros], [name], axis=axis))
         return name
 
-    def _add(self, values: np.ndarray) -> str:
+    def _add(self, numbers: Array) -> str:
         """A new constant."""
         name = f"qdq:{len(self._added)}"
-        self._added.append(onnx.numpy_helper.from_array(values, name))
+        self._added.append(onnx.numpy_helper.from_array(numbers, name))
         return name
 
-    def _add_parameter(self, values: Any) -> str:
+    def _add_parameter(self, numbers: Array | np.generic) -> str:
         """Scales or zero points; equal ones are stored once."""
-        array = np.asarray(values)
+        array = np.asarray(numbers)
         key = (array.dtype.str, array.shape, array.tobytes())
         if key not in self._shared:
             self._shared[key] = name = f"qdq:{len(self._added)}"
@@ -215,42 +216,35 @@ class QdqWriter:
         return self._shared[key]
 
 
-def _unrounded(graph: Any, region: set[int]) -> set[str]:
-    """Tensors of which no integer operator reads: there is no use in rounding them."""
+def _unrounded(graph: onnx.GraphProto, region: set[int]) -> set[str]:
+    """Tensors that no integer operator reads: there is no use in rounding them."""
     outputs = {value.name for value in graph.output}
-    readers: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for position, node in enumerate(graph.node):
         for name in node.input:
-            readers.setdefault(name, []).append(position)
+            places.setdefault(name, []).append(position)
     found: set[str] = set()
     for node in reversed(graph.node):
         for name in node.output:
-            places = readers.get(name, [])
             moved = all(
                 place in region or (graph.node[place].op_type in MOVES and set(graph.node[place].output) <= found)
-                for place in places
+                for place in places.get(name, ())
             )
-            if moved and (places or name in outputs):
+            if moved and (name in places or name in outputs):
                 found.add(name)
     return found
 
 
-def _drop_relu(graph: Any) -> None:
+def _drop_relu(graph: onnx.GraphProto) -> None:
     """A Relu or Clip right behind an operator that is quantized does nothing: its result has a range that clips too."""
     outputs = {value.name for value in graph.output}
-    readers: dict[str, int] = dict.fromkeys(outputs, 1)
-    for node in graph.node:
-        for name in node.input:
-            readers[name] = readers.get(name, 0) + 1
-    producers = {name: node for node in graph.node for name in node.output}
+    read_by, made_by = readers(graph), producers(graph)
     kept = []
     for node in graph.node:
-        source = producers.get(node.input[0]) if node.op_type in ("Clip", "Relu") else None
+        source = made_by.get(node.input[0]) if node.op_type in ("Clip", "Relu") else None
         removable = source is not None and source.op_type in (*WEIGHTED, "Add") and node.output[0] not in outputs
-        if source is not None and removable and readers[node.input[0]] == 1:
+        if source is not None and removable and len(read_by[node.input[0]]) == 1 and node.input[0] not in outputs:
             source.output[0] = node.output[0]
         else:
             kept.append(node)
-    nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in kept]
-    del graph.node[:]
-    graph.node.extend(nodes)
+    set_nodes(graph, kept)

@@ -1,10 +1,9 @@
 """Ranges that calibration should not decide, for ONNX graphs: probabilities, masks and masked attention scores."""
 
-from typing import Any
-
 import onnx
 
 from quantize.attention_scores import hides_padding, masked_range
+from quantize.onnx.graph import producers, readers
 from quantize.onnx.operators import SCORES
 from quantize.ranges import CalibrationRanges
 
@@ -17,11 +16,7 @@ def with_fixed_ranges(model: onnx.ModelProto, ranges: CalibrationRanges) -> Cali
     The same range goes to the scores that the Add reads.
     """
     graph = model.graph
-    producers = {name: node for node in graph.node for name in node.output}
-    readers: dict[str, int] = {}
-    for node in graph.node:
-        for name in node.input:
-            readers[name] = readers.get(name, 0) + 1
+    made_by, read_by = producers(graph), readers(graph)
     sizes = _last_axes(model)
     changes: dict[str, tuple[float, float]] = {}
     for softmax in graph.node:
@@ -29,23 +24,23 @@ def with_fixed_ranges(model: onnx.ModelProto, ranges: CalibrationRanges) -> Cali
             continue
         changes[softmax.output[0]] = PROBABILITIES
         masked = softmax.input[0]
-        add = producers.get(masked)
+        add = made_by.get(masked)
         if add is None or add.op_type != "Add" or masked not in ranges.row_peaks or not sizes.get(masked):
             continue
-        scores = [n for n in add.input if n in producers and producers[n].op_type in SCORES and readers[n] == 1]
+        scores = [n for n in add.input if n in made_by and made_by[n].op_type in SCORES and len(read_by[n]) == 1]
         if len(scores) != 1:
             continue
-        added = _lowest(ranges, producers, next(name for name in add.input if name != scores[0]))
+        added = _lowest(ranges, made_by, next(name for name in add.input if name != scores[0]))
         changes[masked] = masked_range(ranges.ranges[masked], ranges.row_peaks[masked], sizes[masked], added)
         if hides_padding(added, changes[masked]):
             changes[scores[0]] = changes[masked]
     return ranges.override(changes)
 
 
-def _lowest(ranges: CalibrationRanges, producers: dict[str, Any], name: str) -> float:
+def _lowest(ranges: CalibrationRanges, made_by: dict[str, onnx.NodeProto], name: str) -> float:
     """The smallest value of a tensor, before any moves."""
-    while name not in ranges.ranges and name in producers:
-        name = producers[name].input[0]
+    while name not in ranges.ranges and name in made_by:
+        name = made_by[name].input[0]
     return ranges.ranges.get(name, (0.0, 0.0))[0]
 
 

@@ -2,19 +2,21 @@
 
 A layer norm or a GELU is a handful of element-wise operators, of which ONNX Runtime can compute some in integers and some
 not. To round between them costs accuracy and time and saves nothing, so the whole neighborhood stays in float, also where
-something between them only moves values. What ranks tokens stays in float too (`significance.py`), and so does the picking of
-rows that such operators made.
+something between them only moves values. What ranks tokens stays in float too (`significance.py`), and so does the picking
+of rows that such operators made.
 """
 
 from collections.abc import Iterable
-from typing import Any
+
+import onnx
 
 from quantize import significance
 from quantize.onnx.operators import LOOKUP, MOVES, RANKING, REGION_NEIGHBORS, WITHOUT_KERNEL, is_grouped
+from quantize.regions import grow
 
 
-def float_region(nodes: Iterable[Any]) -> set[int]:
-    """Positions of the operators without integer kernel and of the element-wise ones that are connected with them, of those
+def float_region(nodes: Iterable[onnx.NodeProto]) -> set[int]:
+    """Positions of the nodes without integer kernel and of the element-wise ones that are connected with them, of those
     that rank tokens, and of what picks rows of their results.
     """
     listed = list(nodes)
@@ -28,7 +30,7 @@ def float_region(nodes: Iterable[Any]) -> set[int]:
     return region
 
 
-def _ranking(listed: list[Any]) -> set[int]:
+def _ranking(listed: list[onnx.NodeProto]) -> set[int]:
     """Moves are left out: they follow what they move."""
     produced = {name for node in listed for name in node.output}
     steps = []
@@ -40,27 +42,18 @@ def _ranking(listed: list[Any]) -> set[int]:
     return {i for i in significance.ranking(steps) if listed[i].op_type not in MOVES}
 
 
-def _unkerneled(listed: list[Any]) -> set[int]:
+def _unkerneled(listed: list[onnx.NodeProto]) -> set[int]:
     # Names of tensors that hold another one's values -> the name of that one.
     moved: dict[str, str] = {}
     for node in listed:
         if node.op_type in MOVES:
             moved[node.output[0]] = moved.get(node.input[0], node.input[0])
-    around = [{moved.get(name, name) for name in (*node.input, *node.output)} - {""} for node in listed]
     seeds = {i for i, node in enumerate(listed) if node.op_type in WITHOUT_KERNEL or is_grouped(node)}
     candidates = seeds | {i for i, node in enumerate(listed) if node.op_type in REGION_NEIGHBORS}
-    touching: dict[str, list[int]] = {}
-    for i in candidates:
-        for name in around[i]:
-            touching.setdefault(name, []).append(i)
-    # Two operators that read the same tensor are not connected by that, nor by a shared constant.
+    # Two nodes that read the same tensor are not connected by that, nor by a shared constant.
     made = {name for i in candidates for name in listed[i].output}
-    region = set(seeds)
-    waiting = list(region)
-    while waiting:
-        for name in around[waiting.pop()] & made:
-            for other in touching[name]:
-                if other not in region:
-                    region.add(other)
-                    waiting.append(other)
-    return region
+    around = {
+        i: made.intersection(moved.get(name, name) for name in (*listed[i].input, *listed[i].output))
+        for i in candidates
+    }
+    return grow(seeds, around)

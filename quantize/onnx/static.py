@@ -1,7 +1,7 @@
 """Static int8 for ONNX, in QDQ form: standard operators between QuantizeLinear and DequantizeLinear.
 
-`onnx_qdq.py` places the pairs. An int8 input of whole numbers is exact: it goes straight into a DequantizeLinear with
-scale 1 and zero point 0. Leaves out the check of the result (`exporters/formats/audit.py`).
+`qdq.py` places the pairs. An int8 input of whole numbers is exact: it goes straight into a DequantizeLinear with scale 1
+and zero point 0. Leaves out calibration (`calibrate.py`) and the audit of the result.
 
 Activations are unsigned: with signed ones ONNX Runtime on x86 fuses no convolution and computes in float. Weights are
 signed, one scale for each output channel, in 7 bits (`reduce_range`): x86 without VNNI adds pairs of u8 * s8 products in
@@ -13,8 +13,9 @@ import dataclasses
 import numpy as np
 import onnx
 
-from quantize.onnx.graph import clean
+from quantize.onnx.graph import add_constant, copied
 from quantize.onnx.operators import MOVES
+from quantize.onnx.passes.compact import compact
 from quantize.onnx.passes.level_dense import level_dense
 from quantize.onnx.passes.mask_table import mask_table
 from quantize.onnx.passes.split_dense import split_dense
@@ -27,8 +28,7 @@ INT8_RANGE = (-128.0, 127.0)
 
 def quantize_static(float_model: onnx.ModelProto, ranges: CalibrationRanges) -> onnx.ModelProto:
     """A QDQ model with float outputs."""
-    model = onnx.ModelProto()
-    model.CopyFrom(float_model)
+    model = copied(float_model)
     exact = _open_integer_inputs(model)
     masks = mask_table(model, ranges.ranges)
     ranges = with_fixed_ranges(model, dataclasses.replace(ranges, ranges={**ranges.ranges, **masks}))
@@ -37,7 +37,7 @@ def quantize_static(float_model: onnx.ModelProto, ranges: CalibrationRanges) -> 
     values = {**ranges.ranges, **dict.fromkeys(_moved(model, exact), INT8_RANGE)}
     QdqWriter(model, values).write()
     _close_integer_inputs(model, exact)
-    clean(model)
+    compact(model)
     return model
 
 
@@ -81,6 +81,6 @@ def _close_integer_inputs(model: onnx.ModelProto, names: list[str]) -> None:
         for node in graph.node:
             node.input[:] = [wide if name == value.name else name for name in node.input]
         scale, zero = f"{value.name}_scale", f"{value.name}_zero"
-        graph.initializer.append(onnx.numpy_helper.from_array(np.array(1, np.float32), scale))
-        graph.initializer.append(onnx.numpy_helper.from_array(np.array(0, np.int8), zero))
+        add_constant(graph, scale, np.array(1, np.float32))
+        add_constant(graph, zero, np.array(0, np.int8))
         graph.node.insert(0, onnx.helper.make_node("DequantizeLinear", [value.name, scale, zero], [wide]))

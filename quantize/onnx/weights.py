@@ -1,19 +1,20 @@
 """Recipes for ONNX that change the weights only: float16 storage, and 8-bit weights with dynamic activations.
 
-Tables that are looked up (embeddings) are looked up as they are stored, in 16 or 8 bits, and only what was found is made
-float: a runtime would otherwise keep the whole table in float.
+Tables (embeddings) are looked up as they are stored, in 16 or 8 bits, and only what was found is made float: a runtime
+would otherwise keep the whole table in float.
 """
 
 import logging
-from typing import Any
 
 import numpy as np
 import onnx
 
-from quantize.errors import RecipeError
-from quantize.onnx.graph import clean
+from quantize.arrays import Array
+from quantize.float16 import narrow
+from quantize.onnx.graph import add_constant, copied, set_nodes, values
 from quantize.onnx.numbers import quantize_table
 from quantize.onnx.operators import LOOKUP, WEIGHTED, is_grouped
+from quantize.onnx.passes.compact import compact
 
 # Below this a Cast costs more than the bytes saved.
 MIN_WEIGHT_ELEMENTS = 16
@@ -29,41 +30,35 @@ def to_float32(float_model: onnx.ModelProto) -> onnx.ModelProto:
 
 def to_float16(float_model: onnx.ModelProto) -> onnx.ModelProto:
     """Constants stored as float16 with a Cast to float32, which a runtime folds when it loads the file."""
-    model = onnx.ModelProto()
-    model.CopyFrom(float_model)
+    model = copied(float_model)
     graph = model.graph
     casts = []
     lookups = _lookups(graph)
     for initializer in graph.initializer:
         if initializer.data_type != onnx.TensorProto.FLOAT:
             continue
-        values = onnx.numpy_helper.to_array(initializer)
-        if values.size < MIN_WEIGHT_ELEMENTS:
+        if np.prod(initializer.dims) < MIN_WEIGHT_ELEMENTS:
             continue
-        with np.errstate(over="ignore"):  # judged in the next line
-            half = values.astype(np.float16)
-        if not np.isfinite(half).all():
-            raise RecipeError(f"Recipe fp16 needs weights below 65504. Received: {np.abs(values).max():g}.")
-        wide = initializer.name
+        half, wide = narrow(values(initializer)), initializer.name
         if wide in lookups:
             initializer.CopyFrom(onnx.numpy_helper.from_array(half, wide))
             continue
         initializer.CopyFrom(onnx.numpy_helper.from_array(half, f"{wide}_half"))
         casts.append(onnx.helper.make_node("Cast", [initializer.name], [wide], to=onnx.TensorProto.FLOAT))
-    nodes = [*casts, *(onnx.NodeProto.FromString(node.SerializeToString()) for node in graph.node)]
     halves = {item.name for item in graph.initializer if item.data_type == onnx.TensorProto.FLOAT16}
-    del graph.node[:]
-    for node in nodes:
-        graph.node.append(node)
+    nodes = [*casts]
+    for node in graph.node:
+        nodes.append(node)
         if node.op_type == LOOKUP and node.input[0] in halves:
-            found = node.output[0]
-            graph.node[-1].output[0] = f"{found}_half"
-            graph.node.append(onnx.helper.make_node("Cast", [f"{found}_half"], [found], to=onnx.TensorProto.FLOAT))
-    clean(model)
+            found, half_name = node.output[0], f"{node.output[0]}_half"
+            node.output[0] = half_name
+            nodes.append(onnx.helper.make_node("Cast", [half_name], [found], to=onnx.TensorProto.FLOAT))
+    set_nodes(graph, nodes)
+    compact(model)
     return model
 
 
-def _lookups(graph: Any) -> set[str]:
+def _lookups(graph: onnx.GraphProto) -> set[str]:
     """Constants that are read by Gather only, as the table."""
     tables = {node.input[0] for node in graph.node if node.op_type == LOOKUP}
     others = {
@@ -76,27 +71,27 @@ def _lookups(graph: Any) -> set[str]:
     return (tables - others) & constants
 
 
-def _quantize_lookups(graph: Any) -> None:
+def _quantize_lookups(graph: onnx.GraphProto) -> None:
     """Tables as uint8 with one scale, a DequantizeLinear behind each lookup."""
     lookups = _lookups(graph)
     parameters = {}
     for initializer in list(graph.initializer):
         if initializer.name in lookups and int(np.prod(initializer.dims)) >= MIN_TABLE_ELEMENTS:
             name = initializer.name
-            values, found = quantize_table(onnx.numpy_helper.to_array(initializer))
-            initializer.CopyFrom(onnx.numpy_helper.from_array(values, name))
-            parameters[name] = (f"{name}_scale", f"{name}_zero")
-            for item, number in zip(parameters[name], (found.scale, found.zero), strict=True):
-                graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(number), item))
-    nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in graph.node]
-    del graph.node[:]
-    for node in nodes:
-        graph.node.append(node)
+            table, found = quantize_table(values(initializer))
+            initializer.CopyFrom(onnx.numpy_helper.from_array(table, name))
+            parameters[name] = [
+                add_constant(graph, f"{name}_scale", np.asarray(found.scale)),
+                add_constant(graph, f"{name}_zero", np.asarray(found.zero)),
+            ]
+    nodes = []
+    for node in graph.node:
+        nodes.append(node)
         if node.op_type == LOOKUP and node.input[0] in parameters:
-            found = node.output[0]
-            graph.node[-1].output[0] = f"{found}_integer"
-            inputs = [f"{found}_integer", *parameters[node.input[0]]]
-            graph.node.append(onnx.helper.make_node("DequantizeLinear", inputs, [found]))
+            name, integer = node.output[0], f"{node.output[0]}_integer"
+            node.output[0] = integer
+            nodes.append(onnx.helper.make_node("DequantizeLinear", [integer, *parameters[node.input[0]]], [name]))
+    set_nodes(graph, nodes)
 
 
 def to_int8_dynamic(float_model: onnx.ModelProto) -> onnx.ModelProto:
@@ -109,8 +104,7 @@ def to_int8_dynamic(float_model: onnx.ModelProto) -> onnx.ModelProto:
     """
     from onnxruntime.quantization import QuantizationMode, QuantType
 
-    model = onnx.ModelProto()
-    model.CopyFrom(float_model)
+    model = copied(float_model)
     _quantize_lookups(model.graph)
     for number, node in enumerate(model.graph.node):
         node.name = f"node{number}"  # the quantizer refers to operators by name
@@ -137,17 +131,18 @@ def to_int8_dynamic(float_model: onnx.ModelProto) -> onnx.ModelProto:
     finally:
         logging.disable(previous_level)
     quantizer.model.topological_sort()
-    clean(quantizer.model.model)
-    return quantizer.model.model
+    result: onnx.ModelProto = quantizer.model.model
+    compact(result)
+    return result
 
 
-def _dynamic_quantizer() -> Any:
-    """The quantizer of onnxruntime, with the weights of a layer in one step: it goes channel by channel, of which a
-    large model has some ten thousand.
+def _dynamic_quantizer() -> type:
+    """The quantizer of onnxruntime, but with the weights of a layer in one step: it goes channel by channel, and a large
+    model has some ten thousand channels.
     """
     from onnxruntime.quantization.onnx_quantizer import ONNXQuantizer
 
-    class Quantizer(ONNXQuantizer):
+    class Quantizer(ONNXQuantizer):  # type: ignore[misc] # the library has no types
         def quantize_weight_per_channel_impl(
             self,
             weight_name: str,
@@ -159,13 +154,13 @@ def _dynamic_quantizer() -> Any:
             if weight_qType != onnx.TensorProto.UINT8:
                 raise ValueError(f"uint8 weights were expected. Received: {weight_qType}.")
             initializer = next(item for item in self.model.initializer() if item.name == weight_name)
-            weights = onnx.numpy_helper.to_array(initializer)
-            values, scales = _unsigned(weights, channel_axis % weights.ndim)
+            weights = values(initializer)
+            integers, scales = _unsigned(weights, channel_axis % weights.ndim)
             names = tuple(f"{weight_name}_{part}" for part in ("quantized", "zero_point", "scale"))
             zeros = [UNSIGNED_ZERO] * scales.size
             self.model.initializer_extend(
                 [
-                    onnx.numpy_helper.from_array(values, names[0]),
+                    onnx.numpy_helper.from_array(integers, names[0]),
                     onnx.helper.make_tensor(names[1], onnx.TensorProto.UINT8, [scales.size], zeros),
                     onnx.helper.make_tensor(names[2], onnx.TensorProto.FLOAT, [scales.size], scales.tolist()),
                 ]
@@ -175,7 +170,7 @@ def _dynamic_quantizer() -> Any:
     return Quantizer
 
 
-def _unsigned(weights: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+def _unsigned(weights: Array, axis: int) -> tuple[Array, Array]:
     """uint8 with zero point 128, and the scale of each slice along the axis."""
     others = tuple(i for i in range(weights.ndim) if i != axis)
     scales = 2.0 * np.abs(weights).max(axis=others).astype(np.float64) / 255.0

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from quantize.ranges import CalibrationRanges, RangeCollector, Rows
-from quantize.tflite import flatbuffer
+from quantize.tflite.flatbuffer import read_model, write_model
+from quantize.tflite.graph import Graph, Model, is_constant, op_name, schema, tensor_name
 from quantize.tflite.operators import DENSE, REARRANGES
 
 # Files from this size on are run by XNNPACK, which is several times faster; smaller ones are quick anyway, and stay
@@ -24,18 +25,18 @@ def calibrate(float_model: bytes, rows: Rows, *, threads: int = 1, delegate: boo
     """
     if delegate is None:
         delegate = len(float_model) >= DELEGATE_BYTES
-    model = flatbuffer.read_model(float_model)
+    model = read_model(float_model)
     graph = model.subgraphs[0]
     names = _activation_names(model, graph)
-    peaks_of = {int(o.inputs[0]) for o in graph.operators if flatbuffer.op_name(model, o) == "SOFTMAX"}
+    peaks_of = {o.inputs[0] for o in graph.operators if op_name(model, o) == "SOFTMAX"}
     channels_of = _dense_tensors(model, graph) & set(names)
     sources = _sources(model, graph, measured=peaks_of | channels_of)
     measured = [index for index in names if sources.get(index, index) == index]
     if delegate:
         # A delegate computes whole stretches of the graph on its own and leaves the tensors inside unset, so that the
         # ranges would be those of uninitialized memory, unless they are outputs.
-        graph.outputs = list(dict.fromkeys([*map(int, graph.outputs), *measured]))
-        float_model = flatbuffer.write_model(model)
+        graph.outputs = list(dict.fromkeys([*graph.outputs, *measured]))
+        float_model = write_model(model)
     collector = RangeCollector()
     for interpreter in _run(float_model, rows, threads, delegate=delegate):
         collector.row_count += 1
@@ -52,32 +53,32 @@ def calibrate(float_model: bytes, rows: Rows, *, threads: int = 1, delegate: boo
     )
 
 
-def _activation_names(model: flatbuffer.Model, graph: Any) -> dict[int, str]:
+def _activation_names(model: Model, graph: Graph) -> dict[int, str]:
     """Index and name of every float tensor that is computed at run time."""
     return {
-        index: flatbuffer.tensor_name(tensor)
+        index: tensor_name(tensor)
         for index, tensor in enumerate(graph.tensors)
-        if tensor.type == flatbuffer.schema.TensorType.FLOAT32 and not flatbuffer.is_constant(model, tensor)
+        if tensor.type == schema.TensorType.FLOAT32 and not is_constant(model, tensor)
     }
 
 
-def _dense_tensors(model: flatbuffer.Model, graph: Any) -> set[int]:
+def _dense_tensors(model: Model, graph: Graph) -> set[int]:
     """What dense layers read and make."""
     return {
-        int(index)
+        index
         for operator in graph.operators
-        if flatbuffer.op_name(model, operator) == DENSE
+        if op_name(model, operator) == DENSE
         for index in (operator.inputs[0], operator.outputs[0])
     }
 
 
-def _sources(model: flatbuffer.Model, graph: Any, *, measured: set[int]) -> dict[int, int]:
+def _sources(model: Model, graph: Graph, *, measured: set[int]) -> dict[int, int]:
     """For tensors that hold the values of another one in another shape: that one. `measured` stand for themselves."""
     sources: dict[int, int] = {}
     for operator in graph.operators:
-        source, target = int(operator.inputs[0]), int(operator.outputs[0])
-        moves = flatbuffer.op_name(model, operator) in REARRANGES
-        if moves and target not in measured and not flatbuffer.is_constant(model, graph.tensors[source]):
+        source, target = operator.inputs[0], operator.outputs[0]
+        moves = op_name(model, operator) in REARRANGES
+        if moves and target not in measured and not is_constant(model, graph.tensors[source]):
             sources[target] = sources.get(source, source)
     return sources
 

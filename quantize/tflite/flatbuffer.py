@@ -1,34 +1,67 @@
-"""Reads and writes .tflite files as objects: the one place that knows the schema classes.
+"""Reads and writes .tflite files.
 
-`read_model` gives the mutable object tree that the passes edit. `write_model` is the small writer: equal
-vectors and equal tables are stored once, and the data of every buffer starts at a multiple of 16 bytes,
-as the schema asks (Python's flatbuffers writer ignores `force_align`). Both are pure functions on bytes;
-nothing here decides what may be left out, that is the business of the passes.
+`read_model` gives the mutable objects that the passes edit (`graph.py`). `write_model` is the small writer: equal vectors
+and equal tables are stored once, and the data of every buffer starts at a multiple of 16 bytes, as the schema asks
+(Python's flatbuffers writer ignores `force_align`). Both are pure functions on bytes; what may be left out of a file is
+decided by the passes.
 """
 
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable
 
 import flatbuffers
 import numpy as np
-from ai_edge_litert import schema_py_generated as schema
+
+from quantize.arrays import Array
+from quantize.tflite.graph import (
+    OP_NAMES,
+    TYPE_NAMES,
+    Model,
+    Table,
+    add_operator_code,
+    buffer_bytes,
+    builtin_code,
+    is_constant,
+    op_name,
+    schema,
+    tensor_name,
+)
+
+__all__ = [
+    "OP_NAMES",
+    "TYPE_NAMES",
+    "Model",
+    "add_operator_code",
+    "buffer_bytes",
+    "builtin_code",
+    "is_constant",
+    "op_name",
+    "read_model",
+    "schema",
+    "table_key",
+    "tensor_name",
+    "write_model",
+]
 
 FILE_IDENTIFIER = b"TFL3"
 BUFFER_ALIGNMENT = 16
 # A flatbuffer offset is 32 bits wide; bigger models need external buffers, which are not written here.
 MAX_FILE_BYTES = 2**31 - 1
 
-# The schema's object classes carry no type hints, so a model is `Any` from here on.
-Model = Any
-
 
 def read_model(data: bytes) -> Model:
-    """The object tree of a .tflite file."""
+    """The objects of a .tflite file."""
     if data[4:8] != FILE_IDENTIFIER:
         raise ValueError(f"A .tflite file has {FILE_IDENTIFIER!r} at byte 4. Received: {bytes(data[4:8])!r}.")
-    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(data), 0))
+    model: Model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(data), 0))
+    for graph in model.subgraphs:
+        graph.inputs, graph.outputs = _whole_numbers(graph.inputs), _whole_numbers(graph.outputs)
+        for operator in graph.operators:
+            operator.inputs, operator.outputs = _whole_numbers(operator.inputs), _whole_numbers(operator.outputs)
+        for tensor in graph.tensors:
+            tensor.shape = None if tensor.shape is None else _whole_numbers(tensor.shape)
     for buffer in model.buffers:
         # Large models may keep their data behind the flatbuffer; offset 1 with size 0 marks an empty place there.
-        if buffer.size > 0 and (buffer.data is None or len(buffer.data) == 0):
+        if buffer.size > 0 and _is_empty(buffer.data):
             if buffer.offset + buffer.size > len(data):
                 raise ValueError(f"A buffer ends at byte {buffer.offset + buffer.size}. Received: {len(data)} bytes.")
             buffer.data = np.frombuffer(data, np.uint8, buffer.size, buffer.offset)
@@ -36,7 +69,15 @@ def read_model(data: bytes) -> Model:
     return model
 
 
-class _SharingBuilder(flatbuffers.Builder):
+def _whole_numbers(vector: Iterable[int] | None) -> list[int]:
+    return [] if vector is None else [int(number) for number in vector]
+
+
+def _is_empty(data: Array | None) -> bool:
+    return data is None or len(data) == 0
+
+
+class _SharingBuilder(flatbuffers.Builder):  # type: ignore[misc] # the library has no types
     """A flatbuffers builder that writes equal numpy vectors and strings once."""
 
     def __init__(self, initial_size: int) -> None:
@@ -45,7 +86,7 @@ class _SharingBuilder(flatbuffers.Builder):
         self._strings: dict[bytes, int] = {}
         self.aligned = False
 
-    def CreateNumpyVector(self, x: np.ndarray) -> int:  # noqa: N802 (the library's name)
+    def CreateNumpyVector(self, x: Array) -> int:  # noqa: N802 - the library's name, here and below
         key = (x.dtype.str, x.tobytes(), self.aligned)
         if key not in self._vectors:
             if self.aligned:
@@ -54,7 +95,7 @@ class _SharingBuilder(flatbuffers.Builder):
             self._vectors[key] = super().CreateNumpyVector(x)
         return self._vectors[key]
 
-    def CreateString(self, s: Any, encoding: str = "utf-8", errors: str = "strict") -> int:  # noqa: N802
+    def CreateString(self, s: str | bytes, encoding: str = "utf-8", errors: str = "strict") -> int:  # noqa: N802
         key = s if isinstance(s, bytes) else s.encode(encoding, errors)
         if key not in self._strings:
             self._strings[key] = super().CreateString(key)
@@ -64,11 +105,11 @@ class _SharingBuilder(flatbuffers.Builder):
 class _Shared:
     """Stands for a table that several places refer to: packed on the first call, reused after."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Table) -> None:
         self._table = table
         self._offset: int | None = None
 
-    def Pack(self, builder: flatbuffers.Builder) -> int:  # noqa: N802 (the library's name)
+    def Pack(self, builder: flatbuffers.Builder) -> int:  # noqa: N802
         if self._offset is None:
             self._offset = self._table.Pack(builder)
         return self._offset
@@ -85,7 +126,7 @@ class _AlignedBuffer(_Shared):
         return super().Pack(builder)
 
 
-def table_key(value: Any) -> Any:
+def table_key(value: object) -> Hashable:
     """A hashable picture of a table, equal for tables that hold the same values."""
     if isinstance(value, np.ndarray):
         return (value.dtype.str, value.shape, value.tobytes())
@@ -97,16 +138,16 @@ def table_key(value: Any) -> Any:
 
 
 def write_model(model: Model) -> bytes:
-    """The bytes of the model; the object tree is left as it was."""
-    restore: list[tuple[Any, str, Any]] = []
+    """The bytes of the model; the objects are left as they were."""
+    restore: list[tuple[object, str, object]] = []
 
-    def swap(owner: Any, field: str, value: Any) -> None:
+    def swap(owner: object, field: str, value: object) -> None:
         restore.append((owner, field, getattr(owner, field)))
         setattr(owner, field, value)
 
-    shared: dict[Any, _Shared] = {}
+    shared: dict[Hashable, _Shared] = {}
 
-    def share(owner: Any, field: str) -> None:
+    def share(owner: object, field: str) -> None:
         table = getattr(owner, field)
         if table is not None:
             swap(owner, field, shared.setdefault(table_key(table), _Shared(table)))
@@ -126,9 +167,9 @@ def write_model(model: Model) -> bytes:
                 share(operator, "builtinOptions2")
                 _as_arrays(operator, swap, inputs=np.int32, outputs=np.int32, customOptions=np.uint8)
             _as_arrays(graph, swap, inputs=np.int32, outputs=np.int32)
-        empty: dict[Any, _AlignedBuffer] = {}
+        empty: dict[Hashable, _AlignedBuffer] = {}
         buffers = [
-            empty.setdefault(table_key(b), _AlignedBuffer(b)) if _is_empty(b) else _AlignedBuffer(b)
+            empty.setdefault(table_key(b), _AlignedBuffer(b)) if _is_empty(b.data) else _AlignedBuffer(b)
             for b in model.buffers
         ]
         swap(model, "buffers", buffers)
@@ -143,65 +184,9 @@ def write_model(model: Model) -> bytes:
     return data
 
 
-def _is_empty(buffer: Any) -> bool:
-    return buffer.data is None or len(buffer.data) == 0
-
-
-def _as_arrays(owner: Any, swap: Any, **dtypes: Any) -> None:
+def _as_arrays(owner: object, swap: Callable[[object, str, object], None], **dtypes: type[np.generic]) -> None:
     """Turns vectors of integers into arrays, the form in which the builder can share them."""
     for field, dtype in dtypes.items():
         value = getattr(owner, field)
         if value is not None:
             swap(owner, field, np.asarray(value, dtype))
-
-
-def builtin_code(operator_code: Any) -> int:
-    """The operator's code; files of old writers hold it in the 8-bit field."""
-    return max(operator_code.builtinCode, operator_code.deprecatedBuiltinCode)
-
-
-def add_operator_code(model: Model, builtin: int, version: int) -> int:
-    """The position of that operator code in the model, which gets it when it has none."""
-    for position, code in enumerate(model.operatorCodes):
-        if builtin_code(code) == builtin and code.version == version and not code.customCode:
-            return position
-    code = schema.OperatorCodeT()
-    code.builtinCode, code.version = builtin, version
-    # Old readers know an 8-bit field only; codes past it are marked by the placeholder.
-    code.deprecatedBuiltinCode = min(builtin, schema.BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODES)
-    model.operatorCodes = [*model.operatorCodes, code]
-    return len(model.operatorCodes) - 1
-
-
-def _names(enum: type) -> dict[int, str]:
-    return {value: name for name, value in vars(enum).items() if isinstance(value, int)}
-
-
-OP_NAMES = _names(schema.BuiltinOperator)
-TYPE_NAMES = _names(schema.TensorType)
-
-
-def op_name(model: Model, operator: Any) -> str:
-    """CONV_2D and so on; the name given by its author for a custom operator."""
-    code = model.operatorCodes[operator.opcodeIndex]
-    if builtin_code(code) == schema.BuiltinOperator.CUSTOM:
-        name = code.customCode
-        return name.decode() if isinstance(name, bytes) else str(name)
-    return OP_NAMES.get(builtin_code(code), f"BUILTIN_{builtin_code(code)}")
-
-
-def buffer_bytes(model: Model, tensor: Any) -> bytes | None:
-    """The constant data of a tensor; None for an activation."""
-    data = model.buffers[tensor.buffer].data
-    return None if data is None or len(data) == 0 else np.asarray(data, np.uint8).tobytes()
-
-
-def is_constant(model: Model, tensor: Any) -> bool:
-    """Whether the file holds the tensor's data; cheaper than to ask for the bytes."""
-    data = model.buffers[tensor.buffer].data
-    return data is not None and len(data) > 0
-
-
-def tensor_name(tensor: Any) -> str:
-    name = tensor.name
-    return name.decode() if isinstance(name, bytes) else str(name or "")

@@ -6,14 +6,22 @@ constants behind a cast of 0/1 follow from them.
 """
 
 from collections import Counter
-from typing import Any
-
-import numpy as np
 
 from quantize.attention_scores import Interval, hides_padding, masked_range
 from quantize.errors import RecipeError
 from quantize.ranges import CalibrationRanges
-from quantize.tflite.flatbuffer import Model, buffer_bytes, is_constant, op_name, schema, tensor_name
+from quantize.tflite.graph import (
+    Graph,
+    Model,
+    Operator,
+    float_values,
+    is_constant,
+    op_name,
+    producers,
+    schema,
+    shape,
+    tensor_name,
+)
 from quantize.tflite.operators import ARITHMETIC, MOVES
 
 INT8_RANGE = (-128.0, 127.0)
@@ -28,9 +36,9 @@ def with_exact_masks(model: Model, ranges: CalibrationRanges) -> CalibrationRang
     masks: dict[int, Interval] = {}
     for operator in graph.operators:
         name = op_name(model, operator)
-        source = int(operator.inputs[0])
-        if name == "CAST" and graph.tensors[source].type in _INTEGERS and source in {int(i) for i in graph.inputs}:
-            target = int(operator.outputs[0])
+        source = operator.inputs[0]
+        if name == "CAST" and graph.tensors[source].type in _INTEGERS and source in graph.inputs:
+            target = operator.outputs[0]
             low, high = ranges.ranges[tensor_name(graph.tensors[target])]
             if low < INT8_RANGE[0] or high > INT8_RANGE[1]:
                 raise RecipeError(
@@ -43,14 +51,14 @@ def with_exact_masks(model: Model, ranges: CalibrationRanges) -> CalibrationRang
         elif name in (*MOVES, *ARITHMETIC):
             found = _follow(model, graph, operator, name, masks)
             if found is not None:
-                masks[int(operator.outputs[0])] = found
-                changes[int(operator.outputs[0])] = (found.low, found.high)
+                masks[operator.outputs[0]] = found
+                changes[operator.outputs[0]] = (found.low, found.high)
     return ranges.override({tensor_name(graph.tensors[index]): value for index, value in changes.items()})
 
 
-def _follow(model: Model, graph: Any, operator: Any, name: str, masks: dict[int, Interval]) -> Interval | None:
+def _follow(model: Model, graph: Graph, operator: Operator, name: str, masks: dict[int, Interval]) -> Interval | None:
     """What an operator makes of a mask; None when it reads something else as well."""
-    inputs = [int(i) for i in operator.inputs]
+    inputs = operator.inputs
     if name in MOVES:
         return masks.get(inputs[0])
     position = next((i for i, index in enumerate(inputs) if index in masks), None)
@@ -59,10 +67,10 @@ def _follow(model: Model, graph: Any, operator: Any, name: str, masks: dict[int,
     other = graph.tensors[inputs[1 - position]]
     if not is_constant(model, other):
         return None
-    values = np.frombuffer(buffer_bytes(model, other) or b"", np.float32)
+    values = float_values(model, other)
     if values.size != 1:
         return None
-    return masks[inputs[position]].after(ARITHMETIC[name], float(values[0]), constant_first=position == 1)
+    return masks[inputs[position]].after(ARITHMETIC[name], float(values.item()), constant_first=position == 1)
 
 
 def with_probabilities(model: Model, ranges: CalibrationRanges) -> CalibrationRanges:
@@ -74,8 +82,8 @@ def with_probabilities(model: Model, ranges: CalibrationRanges) -> CalibrationRa
     found: set[int] = set()
     for operator in graph.operators:
         name = op_name(model, operator)
-        if name == "SOFTMAX" or (name in MOVES and int(operator.inputs[0]) in found):
-            found.add(int(operator.outputs[0]))
+        if name == "SOFTMAX" or (name in MOVES and operator.inputs[0] in found):
+            found.add(operator.outputs[0])
     names = {tensor_name(graph.tensors[index]) for index in found}
     return ranges.override(dict.fromkeys(names & set(ranges.ranges), _PROBABILITIES))
 
@@ -87,8 +95,8 @@ def with_saturated_scores(model: Model, ranges: CalibrationRanges) -> Calibratio
     of the two operands are far apart.
     """
     graph = model.subgraphs[0]
-    producers = {int(o): operator for operator in graph.operators for o in operator.outputs}
-    readers = Counter(int(index) for operator in graph.operators for index in operator.inputs)
+    made_by = producers(graph)
+    readers = Counter(index for operator in graph.operators for index in operator.inputs)
     changes: dict[str, tuple[float, float]] = {}
     lowest: dict[int, float] = {}
 
@@ -96,18 +104,18 @@ def with_saturated_scores(model: Model, ranges: CalibrationRanges) -> Calibratio
         return tensor_name(graph.tensors[index])
 
     for softmax in graph.operators:
-        masked = int(softmax.inputs[0])
-        add = producers.get(masked)
+        masked = softmax.inputs[0]
+        add = made_by.get(masked)
         if op_name(model, softmax) != "SOFTMAX" or add is None or op_name(model, add) != "ADD":
             continue
-        shape = [int(size) for size in graph.tensors[masked].shape]
-        operands = [int(i) for i in add.inputs]
-        scores = [i for i in operands if [int(size) for size in graph.tensors[i].shape] == shape and readers[i] == 1]
+        sizes = shape(graph.tensors[masked])
+        operands = add.inputs
+        scores = [i for i in operands if shape(graph.tensors[i]) == sizes and readers[i] == 1]
         if len(scores) != 1 or name_of(masked) not in ranges.row_peaks or name_of(scores[0]) not in ranges.ranges:
             continue
         bias = operands[1 - operands.index(scores[0])]
         added = ranges.ranges.get(name_of(bias), (0.0, 0.0))[0]
-        found = masked_range(ranges.ranges[name_of(masked)], ranges.row_peaks[name_of(masked)], shape[-1], added)
+        found = masked_range(ranges.ranges[name_of(masked)], ranges.row_peaks[name_of(masked)], sizes[-1], added)
         changes[name_of(masked)] = found
         if hides_padding(added, found):
             changes[name_of(scores[0])] = found
@@ -115,7 +123,7 @@ def with_saturated_scores(model: Model, ranges: CalibrationRanges) -> Calibratio
     for index, low in lowest.items():
         while name_of(index) in ranges.ranges:
             changes[name_of(index)] = (low, ranges.ranges[name_of(index)][1])
-            if index not in producers or op_name(model, producers[index]) not in MOVES:
+            if index not in made_by or op_name(model, made_by[index]) not in MOVES:
                 break
-            index = int(producers[index].inputs[0])  # noqa: PLW2901 - walks back over moves
+            index = made_by[index].inputs[0]  # noqa: PLW2901 - walks back over moves
     return ranges.override(changes)

@@ -3,18 +3,17 @@
 A layer norm is a chain of element-wise operators over sums of squares, whose ranges differ by orders of magnitude between
 tokens: rounded to eight bits at every step it loses more than all other operators of an encoder together. A GELU in int8
 fixes one scale for all channels on both sides, though channels of a wide layer differ as much. Both cost next to nothing
-beside the products around them, which stay in int8. Why tokens are ranked in float: `significance.py`. Found by what the operators are, never by a name, so that the quantizer
-and the audit agree on any file.
+beside the products around them, which stay in int8. Why tokens are ranked in float: `significance.py`. Regions are found
+by what the operators are, never by a name, so that the quantizer and the audit agree on any file.
 """
 
-from typing import Any
-
 from quantize import significance
-from quantize.tflite.flatbuffer import Model, is_constant, op_name, schema
+from quantize.regions import grow
+from quantize.tflite.graph import Graph, Model, Operator, is_constant, op_name, schema, tensors_of
 from quantize.tflite.operators import RANKING, REGION_MOVES, REGION_NEIGHBORS, REGION_SEEDS
 
 
-def float_region(model: Model, graph: Any) -> set[int]:
+def float_region(model: Model, graph: Graph) -> set[int]:
     """Positions of the operators that compute in float: those that rank tokens, and seeds with all neighbors and moves
     that are connected with them.
 
@@ -25,35 +24,22 @@ def float_region(model: Model, graph: Any) -> set[int]:
     made: set[int] = set()
     for position, operator in enumerate(graph.operators):
         name = op_name(model, operator)
-        # What is moved into a region from outside (a mask, that many regions read) is no part of it.
-        fits = name in (*REGION_SEEDS, *REGION_NEIGHBORS) or (name in REGION_MOVES and int(operator.inputs[0]) in made)
-        if fits and all(graph.tensors[int(i)].type == schema.TensorType.FLOAT32 for i in operator.outputs):
+        # What is moved into a region from outside (a mask, that many regions read) is not part of it.
+        fits = name in (*REGION_SEEDS, *REGION_NEIGHBORS) or (name in REGION_MOVES and operator.inputs[0] in made)
+        if fits and all(graph.tensors[i].type == schema.TensorType.FLOAT32 for i in operator.outputs):
             candidates.add(position)
-            made.update(int(i) for i in operator.outputs)
-    touching: dict[int, list[int]] = {}
-    for position in candidates:
-        # Two operators that read the same tensor are not connected by that, unless a candidate made it.
-        for index in _tensors(graph.operators[position]) & made:
-            touching.setdefault(index, []).append(position)
-    region = {position for position in candidates if op_name(model, graph.operators[position]) in REGION_SEEDS}
-    waiting = list(region)
-    while waiting:
-        for index in _tensors(graph.operators[waiting.pop()]) & made:
-            found = [position for position in touching[index] if position not in region]
-            region.update(found)
-            waiting += found
-    return region | significance.ranking([_step(model, graph, operator) for operator in graph.operators])
+            made.update(operator.outputs)
+    # Two operators that read the same tensor are not connected by that, unless a candidate made it.
+    tensors = {position: made.intersection(tensors_of(graph.operators[position])) for position in candidates}
+    seeds = {position for position in candidates if op_name(model, graph.operators[position]) in REGION_SEEDS}
+    return grow(seeds, tensors) | significance.ranking([_step(model, graph, operator) for operator in graph.operators])
 
 
-def _step(model: Model, graph: Any, operator: Any) -> significance.Step:
+def _step(model: Model, graph: Graph, operator: Operator) -> significance.Step:
     kind = RANKING.get(op_name(model, operator), significance.OTHER)
-    if graph.tensors[int(operator.outputs[0])].type != schema.TensorType.FLOAT32:
+    if graph.tensors[operator.outputs[0]].type != schema.TensorType.FLOAT32:
         kind = significance.OTHER
-    reads = [int(i) for i in operator.inputs if i >= 0 and not is_constant(model, graph.tensors[int(i)])]
+    reads = [i for i in operator.inputs if i >= 0 and not is_constant(model, graph.tensors[i])]
     if kind in (significance.MOVE, significance.TOP):
-        reads = [i for i in reads if i == int(operator.inputs[0])]
-    return significance.Step(kind=kind, reads=tuple(reads), writes=tuple(int(i) for i in operator.outputs))
-
-
-def _tensors(operator: Any) -> set[int]:
-    return {int(i) for i in (*operator.inputs, *operator.outputs) if i >= 0}
+        reads = [i for i in reads if i == operator.inputs[0]]
+    return significance.Step(kind=kind, reads=tuple(reads), writes=tuple(operator.outputs))

@@ -2,18 +2,18 @@
 
 ai-edge-quantizer does the arithmetic (scales, biases, operator constraints); the ranges are ours, since its own
 calibration is a moving average that clips. An int8 input of whole numbers is exact: scale 1, zero point 0. Layer norms,
-GELUs and what ranks tokens stay in float (`tflite_regions.py`), and the dense layers beside them get channels of like range (`level_dense.py`).
-Leaves out calibration (`calibration.py`) and the check of the result (`exporters/formats/audit.py`).
+GELUs and what ranks tokens stay in float (`regions.py`), and the dense layers beside them get channels of similar range
+(`passes/level_dense.py`). Leaves out calibration (`calibrate.py`) and the audit of the result.
 """
 
 import re
 import warnings
-from typing import Any
 
 import numpy as np
 
 from quantize.ranges import CalibrationRanges
-from quantize.tflite.flatbuffer import Model, read_model, tensor_name, write_model
+from quantize.tflite.flatbuffer import read_model, write_model
+from quantize.tflite.graph import Model, tensor_name
 from quantize.tflite.passes.compact import compact
 from quantize.tflite.passes.elide_input_cast import elide_input_cast
 from quantize.tflite.passes.elide_requantize import elide_requantize
@@ -57,7 +57,7 @@ def quantize_static(float_model: bytes, ranges: CalibrationRanges) -> bytes:
     return write_model(model)
 
 
-def _recipe(model: Model) -> list[dict[str, Any]]:
+def _recipe(model: Model) -> list[dict[str, object]]:
     """All operators in int8 but those of the float region, which are named by what they make."""
     from ai_edge_quantizer import algorithm_manager, qtyping, recipe, recipe_manager
 
@@ -67,10 +67,11 @@ def _recipe(model: Model) -> list[dict[str, Any]]:
     kept = [graph.operators[position] for position in sorted(float_region(model, graph))]
     if kept:
         # One expression for all: the quantizer tries every rule on every operator. A scope ends with a semicolon.
-        names = "|".join(re.escape(tensor_name(graph.tensors[int(operator.outputs[0])])) for operator in kept)
+        names = "|".join(re.escape(tensor_name(graph.tensors[operator.outputs[0]])) for operator in kept)
         manager.add_quantization_config(
             f"^(?:{names});?$",
             qtyping.TFLOperationName.ALL_SUPPORTED,
             algorithm_key=algorithm_manager.AlgorithmName.NO_QUANTIZE,
         )
-    return manager.get_quantization_recipe()
+    rules: list[dict[str, object]] = manager.get_quantization_recipe()
+    return rules

@@ -11,7 +11,7 @@ from exporters.formats.audit import audit
 from exporters.formats.zeros import zero_share
 from quantize.onnx import static as onnx_static
 from quantize.onnx.calibrate import calibrate as calibrate_onnx
-from quantize.onnx.graph import clean
+from quantize.onnx.passes.compact import compact
 from quantize.onnx.passes.level_dense import level_dense as level_dense_onnx
 from quantize.onnx.passes.split_dense import split_dense as split_dense_onnx
 from quantize.onnx.static import quantize_static as quantize_static_onnx
@@ -138,7 +138,7 @@ def test_one_set_of_factors_for_all_uses_loses_little_against_one_for_each(name)
 @both
 def test_weights_that_a_converter_duplicated_become_one_again(name):
     model = forked(float_onnx(name))
-    clean(model)
+    compact(model)
     assert stored(model) == matrices(name)
 
 
@@ -160,7 +160,7 @@ def leveled(name: str) -> tuple[Any, Any]:
 @both
 def test_split_and_leveled_layers_compute_the_same_in_float_with_the_weights_once(name):
     model, _ = leveled(name)
-    clean(model)
+    compact(model)
     onnx.checker.check_model(model, full_check=True)
     assert stored(model) == matrices(name)
     assert error(tiny_encoders.run_onnx(model, VALUES), name) <= ALLOWED["float32"]
@@ -183,7 +183,7 @@ def test_layers_are_split_together_when_one_of_them_asks_for_it():
     same = ranges.override(dict.fromkeys(ranges.ranges, (-1.0, 1.0)))
     assert split_dense_onnx(model, same) == 0
     assert split_dense_onnx(model, same.override({wide: (-8.0, 8.0)})) == len(splits) == 3
-    clean(model)
+    compact(model)
     assert stored(model) == matrices("albert")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 
 from exporters.console.native_log import quiet
-from quantize.onnx.graph import clean
+from quantize.onnx.passes.compact import compact
 from quantize.onnx.passes.computed_bias import computed_bias as computed_bias_onnx
 
 # Opset 17 (ONNX 1.12, 2022) runs in ONNX Runtime 1.12 and later, and has all that the models here need.
@@ -29,7 +29,7 @@ def to_onnx(concrete_function: Any, rows: Mapping[str, np.ndarray] | None = None
         model, inputs, outputs = _convert(concrete_function)
     gc.collect()  # graphs are full of cycles, and each holds all weights
     computed_bias_onnx(model)
-    clean(model, names=inputs | outputs)
+    compact(model, names=inputs | outputs)
     _free_batch(model, rows or _random_rows(model))
     return model
 

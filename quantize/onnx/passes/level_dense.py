@@ -1,27 +1,32 @@
-"""Pass: the counterpart of `level_dense` for ONNX: inputs of dense layers get channels of like range.
+"""Pass: inputs of dense layers get channels of similar range, so that one 8-bit scale serves them all.
 
 Only inputs: what a dense layer gives to a float region is not rounded in ONNX. A Mul by the inverse factors stands in front
-of the layers that read a tensor; their weights take up the factors. Layers that read the same weights get the same factors,
-so that they still do. An input that another dense layer makes, as ALBERT's first layer has it, comes out of that one with its
-factors.
-Requires: a float graph with equal constants stored once (`onnx_graph.clean`), ranges with channels. Ensures: the same
-function in float; each input of a Gemm, or of a MatMul with constant weights, that a float region makes (`onnx_regions.py`),
-is leveled, if all inputs of the layers that share weights with it can be; ranges of the new tensors.
+of the layers that read a tensor; their weights take up the factors (how they are chosen: `channel_factors.py`). Layers that
+read the same weights get the same factors, so that they still do. An input that another dense layer makes, as ALBERT's
+first layer has it, comes out of that one with its factors.
+
+Requires a float graph with equal constants stored once (`compact.py`) and ranges with channels. The function in float stays
+the same. Each input of a Gemm, or of a MatMul with constant weights, that a float region makes (`regions.py`) is leveled, if
+all inputs of the layers that share weights with it can be; the new tensors have ranges.
 """
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import onnx
 
-from quantize.channel_factors import divided_range, input_factors
+from quantize.arrays import Array
+from quantize.channel_factors import connected, divided_range, input_factors
+from quantize.onnx.conditions import in_order
+from quantize.onnx.graph import attribute, constants, producers, readers, set_nodes, values
 from quantize.onnx.operators import BIAS, DENSE, MOVES
 from quantize.onnx.regions import float_region
 from quantize.ranges import CalibrationRanges
+from quantize.rewrite import rewrite
 
 
+@rewrite(requires=(in_order,), ensures=(in_order,))
 def level_dense(model: onnx.ModelProto, ranges: CalibrationRanges) -> CalibrationRanges:
     """Edits the model in place; the ranges with those of the tensors that it gained."""
     return _Leveler(model.graph, ranges).run()
@@ -30,17 +35,13 @@ def level_dense(model: onnx.ModelProto, ranges: CalibrationRanges) -> Calibratio
 class _Leveler:
     """One run over a graph. Nodes are told apart by the name of their result."""
 
-    def __init__(self, graph: Any, ranges: CalibrationRanges) -> None:
+    def __init__(self, graph: onnx.GraphProto, ranges: CalibrationRanges) -> None:
         self._graph, self._ranges = graph, ranges
         self._weights = {item.name: item for item in graph.initializer if len(item.dims) == 2}
-        self._constants = {item.name: item for item in graph.initializer}
+        self._constants = constants(graph)
         self._region = {graph.node[position].output[0] for position in float_region(graph.node)}
         self._in_float = _made_in_float(graph)
-        self._producers = {name: node for node in graph.node for name in node.output}
-        self._readers: dict[str, list[onnx.NodeProto]] = {}
-        for node in graph.node:
-            for name in node.input:
-                self._readers.setdefault(name, []).append(node)
+        self._producers, self._readers = producers(graph), readers(graph)
         self._outputs = {value.name for value in graph.output}
         self._alone: set[str] = set()  # results of dense layers whose weights nothing else reads
         self._front: dict[str, list[onnx.NodeProto]] = {}
@@ -56,7 +57,7 @@ class _Leveler:
         groups = [nodes for (name, _), nodes in uses.items() if len(nodes) == len(self._readers[name])]
         self._alone = {nodes[0].output[0] for nodes in groups if len(nodes) == 1}
         order = {node.output[0]: position for position, node in enumerate(self._graph.node)}
-        for nodes in _connected(groups):
+        for nodes in connected(groups, lambda node: node.input[0]):
             self._level(sorted(nodes, key=lambda node: order[node.output[0]]))
         ordered = [
             made
@@ -64,9 +65,7 @@ class _Leveler:
             for made in (*self._front.get(node.output[0], ()), node, self._behind.get(node.output[0]))
             if made is not None
         ]
-        copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in ordered]
-        del self._graph.node[:]
-        self._graph.node.extend(copies)
+        set_nodes(self._graph, ordered)
         return dataclasses.replace(self._ranges, ranges={**self._ranges.ranges, **self._found})
 
     def _level(self, nodes: Sequence[onnx.NodeProto]) -> None:
@@ -80,8 +79,8 @@ class _Leveler:
             return
         channels = {name: self._ranges.channels[name] for name in sources}
         axes = {node.input[1]: _channel_axis(node) for node in nodes}
-        values = {name: self._values(name) for name in axes}
-        peaks = [np.abs(values[name]).max(axis=1 - axis) for name, axis in axes.items()]
+        weights = {name: self._values(name) for name in axes}
+        peaks = [np.abs(weights[name]).max(axis=1 - axis) for name, axis in axes.items()]
         factors = input_factors(list(channels.values()), np.max(peaks, axis=0))
         leveled = {name: f"{name}:level" for name in sources}
         self._found |= {leveled[name]: divided_range(channels[name], factors) for name in sources}
@@ -95,7 +94,7 @@ class _Leveler:
             self._divide_result(self._producers[name], factors, leveled[name])
         new = {}
         for number, (name, axis) in enumerate(axes.items()):
-            scaled = values[name] * (factors[:, None] if axis == 0 else factors)
+            scaled = weights[name] * (factors[:, None] if axis == 0 else factors)
             new[name] = self._add(f"{leveled[sources[0]]}:{number}", scaled)
         for node in nodes:
             node.input[0], node.input[1] = leveled[node.input[0]], new[node.input[1]]
@@ -111,7 +110,7 @@ class _Leveler:
             and all(reader.output[0] in self._region | own for reader in self._readers[name])
         )
 
-    def _divide_result(self, node: onnx.NodeProto, factors: np.ndarray, leveled: str) -> None:
+    def _divide_result(self, node: onnx.NodeProto, factors: Array, leveled: str) -> None:
         """Divides weights and bias of a layer, which then makes `leveled`, and multiplies again behind it."""
         name = node.output[0]
         by_rows = _channel_axis(node) == 1
@@ -126,27 +125,14 @@ class _Leveler:
         if name in self._front:
             self._front[leveled] = self._front.pop(name)
 
-    def _values(self, name: str) -> np.ndarray:
-        return onnx.numpy_helper.to_array(self._constants[name]).astype(np.float64)
+    def _values(self, name: str) -> Array:
+        return values(self._constants[name]).astype(np.float64)
 
-    def _add(self, name: str, values: np.ndarray) -> str:
-        item = onnx.numpy_helper.from_array(values.astype(np.float32), name)
+    def _add(self, name: str, numbers: Array) -> str:
+        item = onnx.numpy_helper.from_array(numbers.astype(np.float32), name)
         self._graph.initializer.append(item)
         self._constants[name] = item
         return name
-
-
-def _connected(groups: Sequence[Sequence[onnx.NodeProto]]) -> Iterator[list[onnx.NodeProto]]:
-    """Dense layers that one set of input factors must serve: those that read the same weights, or the same tensor."""
-    left = [(list(group), {node.input[0] for node in group}) for group in groups]
-    while left:
-        found, sources = left.pop(0)
-        while more := [group for group in left if group[1] & sources]:
-            left = [group for group in left if not group[1] & sources]
-            for nodes, read in more:
-                found += nodes
-                sources |= read
-        yield found
 
 
 def _made_in_float(graph: onnx.GraphProto) -> set[str]:
@@ -161,4 +147,4 @@ def _made_in_float(graph: onnx.GraphProto) -> set[str]:
 
 def _channel_axis(node: onnx.NodeProto) -> int:
     """Axis of the input's channels in the weights."""
-    return 1 if any(item.name == "transB" and item.i for item in node.attribute) else 0
+    return 1 if attribute(node, "transB", 0) else 0

@@ -1,10 +1,12 @@
-"""Pass: text in instead of features in for ONNX, by one operator of our domain in front.
+"""Pass: text in instead of features in, by one operator of our domain in front.
 
-Requires: one int8 input `[batch, time, feature]`. Ensures: the input is a string tensor `[batch]` called "text" and the
-first operator is `export.mobile::SequenceProjection`, whose output is the former input. All else is untouched.
+Requires one int8 input `[batch, time, feature]`. In the result the input is a string tensor `[batch]` called "text" and the
+first node is `export.mobile::SequenceProjection`, whose output is the former input. All else is untouched.
 """
 
 import onnx
+
+from quantize.onnx.graph import copied
 
 DOMAIN = "export.mobile"
 DOMAIN_VERSION = 1
@@ -19,8 +21,7 @@ def prepend_projection(model: onnx.ModelProto, config_text: str) -> onnx.ModelPr
     features = model.graph.input[0].type.tensor_type
     if features.elem_type != onnx.TensorProto.INT8 or len(features.shape.dim) != 3:
         raise ValueError(f"One int8 input [batch, time, feature] was expected. Received: {features.shape}.")
-    result = onnx.ModelProto()
-    result.CopyFrom(model)
+    result = copied(model)
     graph = result.graph
     batch = features.shape.dim[0].dim_param or features.shape.dim[0].dim_value
     text = onnx.helper.make_tensor_value_info(TEXT_INPUT, onnx.TensorProto.STRING, [batch])

@@ -1,23 +1,26 @@
 """Pass: leave out of a .tflite file what no runtime reads.
 
-Requires: static shapes where a shape signature is present and equal to the shape.
-Ensures: the same operators on the same values in the same order. Gone are the names of inner tensors (inputs and
-outputs keep theirs), tensors, buffers and operator codes that nothing refers to, second copies of equal buffers,
-converter metadata and descriptions, and recorded minimum / maximum values. Equal vectors and tables are then stored
-once by the writer.
+The operators, their order and their values stay. Gone are the names of inner tensors (inputs and outputs keep theirs),
+shape signatures that equal the shape, tensors, buffers and operator codes that nothing refers to, second copies of equal
+buffers, converter metadata and descriptions, and recorded minimum / maximum values. Equal vectors and tables are then
+stored once by the writer.
 
 What stays, and why (tried in LiteRT 2.3 and tflite-runtime 2.14): a zero point for each scale, or the file is refused;
 the scales of biases, one for each channel, or XNNPACK leaves the convolution out or fails. The weights' scales could stand
 in for them, since these two runtimes do not look, but others do, and the file would be wrong.
 """
 
-from typing import Any
+from collections.abc import Hashable, Sized
 
 import numpy as np
 
-from quantize.tflite.flatbuffer import Model, schema, table_key
+from quantize.rewrite import rewrite
+from quantize.tflite.conditions import in_order, nothing_unused
+from quantize.tflite.flatbuffer import table_key
+from quantize.tflite.graph import Buffer, Graph, Model, OperatorCode, Tensor, schema, tensors_of
 
 
+@rewrite(ensures=(in_order, nothing_unused))
 def compact(model: Model) -> None:
     """Edits the model in place."""
     model.description = None
@@ -25,7 +28,7 @@ def compact(model: Model) -> None:
     model.metadataBuffer = None
     for graph in model.subgraphs:
         _drop_unused_tensors(model, graph)
-        outer = {int(index) for index in (*graph.inputs, *graph.outputs)}
+        outer = {*graph.inputs, *graph.outputs}
         graph.name = None
         graph.debugMetadataIndex = -1
         for index, tensor in enumerate(graph.tensors):
@@ -34,22 +37,22 @@ def compact(model: Model) -> None:
             operator.debugMetadataIndex = -1
             if operator.builtinOptions2Type == 0:
                 operator.builtinOptions2 = None
-            operator.intermediates = None if _is_empty(operator.intermediates) else operator.intermediates
-            operator.mutatingVariableInputs = (
-                None if not np.any(operator.mutatingVariableInputs) else operator.mutatingVariableInputs
-            )
+            if _is_empty(operator.intermediates):
+                operator.intermediates = None
+            if operator.mutatingVariableInputs is not None and not np.any(operator.mutatingVariableInputs):
+                operator.mutatingVariableInputs = None
     _share_buffers(model)
     _drop_unused_codes(model)
 
 
-def _is_empty(value: Any) -> bool:
+def _is_empty(value: Sized | None) -> bool:
     return value is None or len(value) == 0
 
 
-def _strip_tensor(tensor: Any, *, keep_name: bool) -> None:
+def _strip_tensor(tensor: Tensor, *, keep_name: bool) -> None:
     if not keep_name:
         tensor.name = None
-    if tensor.shapeSignature is not None and list(tensor.shapeSignature) == list(tensor.shape):
+    if tensor.shapeSignature is not None and list(tensor.shapeSignature) == tensor.shape:
         tensor.shapeSignature = None
     # `hasRank` matters to a converter that imports the file; a runtime takes the shape as it stands. It is needed
     # only to tell a scalar from a shape that is not known.
@@ -64,33 +67,32 @@ def _strip_tensor(tensor: Any, *, keep_name: bool) -> None:
         tensor.quantization = None
 
 
-def _drop_unused_tensors(model: Model, graph: Any) -> None:
-    used = {int(i) for i in (*graph.inputs, *graph.outputs)}
+def _drop_unused_tensors(model: Model, graph: Graph) -> None:
+    used = {*graph.inputs, *graph.outputs}
     for operator in graph.operators:
-        used.update(int(i) for i in (*operator.inputs, *operator.outputs) if i >= 0)
-        if not _is_empty(operator.intermediates):
-            used.update(int(i) for i in operator.intermediates)
+        used.update(tensors_of(operator))
+        used.update(map(int, operator.intermediates if operator.intermediates is not None else ()))
     kept = sorted(used)
     new = {old: position for position, old in enumerate(kept)} | {-1: -1}
     graph.tensors = [graph.tensors[old] for old in kept]
-    graph.inputs = [new[int(i)] for i in graph.inputs]
-    graph.outputs = [new[int(i)] for i in graph.outputs]
+    graph.inputs = [new[i] for i in graph.inputs]
+    graph.outputs = [new[i] for i in graph.outputs]
     for operator in graph.operators:
-        operator.inputs = [new[int(i)] for i in operator.inputs]
-        operator.outputs = [new[int(i)] for i in operator.outputs]
-        if not _is_empty(operator.intermediates):
+        operator.inputs = [new[i] for i in operator.inputs]
+        operator.outputs = [new[i] for i in operator.outputs]
+        if operator.intermediates is not None:
             operator.intermediates = [new[int(i)] for i in operator.intermediates]
     graph_index = next(i for i, other in enumerate(model.subgraphs) if other is graph)
     for signature in model.signatureDefs or ():
         if signature.subgraphIndex == graph_index:
             for entry in (*signature.inputs, *signature.outputs):
-                entry.tensorIndex = new[int(entry.tensorIndex)]
+                entry.tensorIndex = new[entry.tensorIndex]
 
 
 def _share_buffers(model: Model) -> None:
     """Keeps one buffer for each content; buffer 0 is the empty one by convention."""
-    empty = schema.BufferT()
-    buffers, positions = [empty], {}
+    buffers: list[Buffer] = [schema.BufferT()]
+    positions: dict[bytes, int] = {}
     for graph in model.subgraphs:
         for tensor in graph.tensors:
             data = model.buffers[tensor.buffer].data
@@ -106,8 +108,8 @@ def _share_buffers(model: Model) -> None:
 
 
 def _drop_unused_codes(model: Model) -> None:
-    codes: list[Any] = []
-    positions: dict[Any, int] = {}
+    codes: list[OperatorCode] = []
+    positions: dict[Hashable, int] = {}
     for graph in model.subgraphs:
         for operator in graph.operators:
             code = model.operatorCodes[operator.opcodeIndex]

@@ -1,13 +1,24 @@
 """Pass: operator versions that say what the operators do.
 
 ai-edge-quantizer keeps the versions of the float model, so an int8 CONV_2D claims version 1. A runtime that is too old for
-int8 would then not refuse the file but misread it. Requires: static int8. Ensures: each operator on int8 activations has
-at least the version in which TFLite gained int8 for it (tensorflow/lite/tools/versioning/op_version.cc).
+int8 would then misread the file instead of refusing it. So each operator on int8 activations gets at least the version in
+which TFLite gained int8 for it (tensorflow/lite/tools/versioning/op_version.cc).
 """
 
-from typing import Any
+from collections.abc import Iterator
 
-from quantize.tflite.flatbuffer import Model, add_operator_code, builtin_code, op_name, schema
+from quantize.rewrite import rewrite
+from quantize.tflite.graph import (
+    Graph,
+    Model,
+    Operator,
+    Tensor,
+    add_operator_code,
+    builtin_code,
+    op_name,
+    schema,
+    tensors_of,
+)
 
 INT8_VERSIONS = {
     "ADD": 2,
@@ -48,21 +59,37 @@ INT8_VERSIONS = {
 MUL_RESCALE_VERSION = 3
 
 
+def versions_suffice(model: Model) -> Iterator[str]:
+    for graph in model.subgraphs:
+        for operator in graph.operators:
+            version = model.operatorCodes[operator.opcodeIndex].version
+            if version < _needed(model, graph, operator):
+                yield f"{op_name(model, operator)} on int8 has version {version}."
+
+
+@rewrite(ensures=(versions_suffice,))
 def set_versions(model: Model) -> None:
     """Edits the model in place."""
     for graph in model.subgraphs:
         for operator in graph.operators:
-            name = op_name(model, operator)
-            tensors = [graph.tensors[i] for i in (*operator.inputs, *operator.outputs) if i >= 0]
-            if name not in INT8_VERSIONS or all(tensor.type != schema.TensorType.INT8 for tensor in tensors):
-                continue
-            needed = INT8_VERSIONS[name]
-            if name == "MUL" and _scale(tensors[0]) * _scale(tensors[1]) >= _scale(tensors[2]):
-                needed = MUL_RESCALE_VERSION
-            code = model.operatorCodes[operator.opcodeIndex]
+            code, needed = model.operatorCodes[operator.opcodeIndex], _needed(model, graph, operator)
             if code.version < needed:
                 operator.opcodeIndex = add_operator_code(model, builtin_code(code), needed)
 
 
-def _scale(tensor: Any) -> float:
-    return float(tensor.quantization.scale[0])
+def _needed(model: Model, graph: Graph, operator: Operator) -> int:
+    """The oldest version that does what the operator must do, as far as int8 decides it."""
+    name = op_name(model, operator)
+    tensors = [graph.tensors[index] for index in tensors_of(operator)]
+    if name not in INT8_VERSIONS or all(tensor.type != schema.TensorType.INT8 for tensor in tensors):
+        return 0
+    if name == "MUL" and _scale(tensors[0]) * _scale(tensors[1]) >= _scale(tensors[2]):
+        return MUL_RESCALE_VERSION
+    return INT8_VERSIONS[name]
+
+
+def _scale(tensor: Tensor) -> float:
+    found = tensor.quantization
+    if found is None or found.scale is None:
+        raise ValueError("An int8 MUL with scales was expected. Received: a tensor without one.")
+    return float(found.scale[0])

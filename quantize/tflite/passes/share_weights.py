@@ -2,35 +2,35 @@
 
 A converter unrolls layers that share weights and may write a constant for each. Passes that change weights (`split_dense`,
 `level_dense`) then change the one tensor for all its readers alike; with a constant for each they would come apart, and a
-file that held them once would hold them as often as there are layers.
-Requires: a float graph. Ensures: no two constant weights of FULLY_CONNECTED with equal shape and content. No value changes.
+file that held them once would hold them as often as there are layers. No value changes.
 """
 
-from typing import Any
+from collections.abc import Hashable
 
-from quantize.tflite.flatbuffer import Model, buffer_bytes, is_constant, op_name
+from quantize.rewrite import rewrite
+from quantize.tflite.conditions import in_float, in_order
+from quantize.tflite.graph import Graph, Model, buffer_bytes, is_constant, op_name, shape
 from quantize.tflite.operators import DENSE, WEIGHTED
 
 _WEIGHTS = WEIGHTED[DENSE].position
 
 
+@rewrite(requires=(in_float,), ensures=(in_order,))
 def share_weights(model: Model) -> None:
     """Edits every subgraph in place; tensors that nobody reads any more stay behind."""
     for graph in model.subgraphs:
         dense = [operator for operator in graph.operators if op_name(model, operator) == DENSE]
-        first: dict[Any, int] = {}
+        first: dict[Hashable, int] = {}
         table = {
             index: first.setdefault(_key(model, graph, index), index)
-            for index in dict.fromkeys(int(operator.inputs[_WEIGHTS]) for operator in dense)
+            for index in dict.fromkeys(operator.inputs[_WEIGHTS] for operator in dense)
         }
         for operator in dense:
-            source, weights, *rest = map(int, operator.inputs)
+            source, weights, *rest = operator.inputs
             operator.inputs = [source, table[weights], *rest]
 
 
-def _key(model: Model, graph: Any, index: int) -> Any:
+def _key(model: Model, graph: Graph, index: int) -> Hashable:
     """Equal for equal constants; what is computed is equal to itself alone."""
     tensor = graph.tensors[index]
-    if not is_constant(model, tensor):
-        return index
-    return tuple(int(size) for size in tensor.shape), buffer_bytes(model, tensor)
+    return (shape(tensor), buffer_bytes(model, tensor)) if is_constant(model, tensor) else index
