@@ -10,6 +10,11 @@ The names are loaded at first use, so that importing the package costs nothing.
 
 TYPE_CHECKING = False  # as in `typing`, whose import would be most of the cost
 if TYPE_CHECKING:
+    from exporters.ablation.request import AblateRequest as AblateRequest
+    from exporters.ablation.run import ablate as ablate
+    from exporters.compression.request import CompressRequest as CompressRequest
+    from exporters.compression.result import CompressResult as CompressResult
+    from exporters.compression.run import compress as compress
     from exporters.errors import ExportError as ExportError
     from exporters.explanation.request import ExplainRequest as ExplainRequest
     from exporters.explanation.run import Explanation as Explanation
@@ -20,9 +25,19 @@ if TYPE_CHECKING:
     from exporters.profiling.run import profile as profile
     from exporters.report.report import Report as Report
     from exporters.request import ExportRequest as ExportRequest
+    from exporters.training.request import TrainRequest as TrainRequest
+    from exporters.training.result import TrainResult as TrainResult
+    from exporters.training.run import train as train
+    from models_tf.compress.ablation import Ablation as Ablation
+    from models_tf.compress.settings import Compression as Compression
     from models_tf.errors import InputError as InputError
 
 _HOME = {
+    "AblateRequest": "exporters.ablation.request",
+    "Ablation": "models_tf.compress.ablation",
+    "CompressRequest": "exporters.compression.request",
+    "CompressResult": "exporters.compression.result",
+    "Compression": "models_tf.compress.settings",
     "ExplainRequest": "exporters.explanation.request",
     "Explanation": "exporters.explanation.run",
     "ExportError": "exporters.errors",
@@ -31,11 +46,21 @@ _HOME = {
     "Profile": "exporters.profiling.report",
     "ProfileRequest": "exporters.profiling.request",
     "Report": "exporters.report.report",
+    "TrainRequest": "exporters.training.request",
+    "TrainResult": "exporters.training.result",
+    "ablate": "exporters.ablation.run",
+    "compress": "exporters.compression.run",
     "explain": "exporters.explanation.run",
     "export": "exporters.pipeline",
     "profile": "exporters.profiling.run",
+    "train": "exporters.training.run",
 }
 __all__ = [
+    "AblateRequest",
+    "Ablation",
+    "CompressRequest",
+    "CompressResult",
+    "Compression",
     "ExplainRequest",
     "Explanation",
     "ExportError",
@@ -44,9 +69,14 @@ __all__ = [
     "Profile",
     "ProfileRequest",
     "Report",
+    "TrainRequest",
+    "TrainResult",
+    "ablate",
+    "compress",
     "explain",
     "export",
     "profile",
+    "train",
 ]  # written out: a type checker does not read `_HOME`
 
 

@@ -18,12 +18,11 @@ _FIELDS = (
 )  # fmt: skip
 # Flags that mean nothing without another one.
 _NEEDS = {
-    "ghost_on": "ghosts", "ghost_kernel": "ghosts", "share_from": "share_layers", "vocab_data": "prune_vocab",
+    "ghost_on": "ghosts", "ghost_kernel": "ghosts", "share_from": "share_layers",
     "drop_characters": "prune_vocab", "retention_by": "retention",
 }  # fmt: skip
 # All of them: what other commands take out of their own settings.
 FLAGS = (*_FIELDS, "drop_layers", "remove_heads")
-VOCAB_DATA = "vocab_data"
 
 
 def add_compression(parser: Any) -> None:
@@ -134,7 +133,7 @@ def from_args(args: argparse.Namespace) -> Compression:
     for name, needed in _NEEDS.items():
         value = getattr(args, name)
         if value is not None and needed not in given:
-            flag, shown = "--" + name.replace("_", "-"), "" if value is True or name == VOCAB_DATA else f" {value}"
+            flag, shown = "--" + name.replace("_", "-"), "" if value is True else f" {value}"
             raise InputError(f"{flag} needs --{needed.replace('_', '-')}. Received: {flag}{shown} alone.")
     if not args.prune_heads:
         for name in ("head_scope", "head_importance", "normalize_heads"):
@@ -153,7 +152,7 @@ def from_args(args: argparse.Namespace) -> Compression:
 
 def is_given(args: argparse.Namespace) -> bool:
     """Whether any flag of `add_compression` was given."""
-    return any(getattr(args, name, None) is not None for name in (*FLAGS, VOCAB_DATA))
+    return any(getattr(args, name, None) is not None for name in FLAGS)
 
 
 def _ghosts(text: str) -> int:

@@ -1,4 +1,4 @@
-"""`export-mobile train`: its flags, which of them belong to which kind of model, and what is printed at the end."""
+"""`export-mobile train`: its flags, and the run. What a training is: `exporters/training`."""
 
 import argparse
 import dataclasses
@@ -8,10 +8,13 @@ from typing import Any
 
 from exporters.commands import compression_flags as compression
 from exporters.commands.parser import Parser
+from exporters.commands.request_values import request_values
+from exporters.console.minutely import Minutely
 from exporters.console.terminal import Terminal
+from exporters.errors import EXIT_PASS
+from exporters.training.request import TrainRequest
 from models_tf import registry
 from models_tf.data import DEFAULT_SEPARATOR
-from models_tf.errors import InputError
 from models_tf.ops.projection.config import FEATURES
 from models_tf.tasks import TASKS, TOKEN_CLASSIFICATION
 from models_tf.training.movement_settings import MOVEMENTS, MovementSettings
@@ -27,21 +30,6 @@ EXAMPLES = (
 )
 _DEFAULTS = {field.name: field.default for field in dataclasses.fields(TrainingSettings)}
 _TOKEN_DEFAULTS = {field.name: field.default for field in dataclasses.fields(TokenSettings)}
-# Flags that mean nothing without another one; their defaults are put in by the settings.
-_NEEDS_TEACHER = ("teacher_weight", "temperature")
-# Flags of one kind of model: with the other they would do nothing.
-_ONLY_FOR = {
-    registry.PROJECTION: (
-        "multi_label", "label_separator", "features", "distortion", "class_weights", "teacher_logits"
-    ),
-    registry.TOKENS: (
-        "task", "text_pair_column", "vocab", "preset", "checkpoint", "weight_decay", "init_from_teacher", "hidden_weight",
-        "attention_weight", "freeze_embedding", "movement", "movement_keep", "movement_overrides",
-        "transfer", "transfer_epochs", "transfer_overrides", "unlabelled", "distill_epochs", "distill_learning_rate",
-        "loose_tags", *compression.FLAGS, compression.VOCAB_DATA,
-    ),
-}  # fmt: skip
-_ONLY_FOR_POWERBERT = ("fine_tune_epochs", "search_epochs", "keep_share", "search_overrides")
 
 
 def add_arguments(parser: Parser) -> None:
@@ -57,7 +45,6 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--set",
         action="append",
-        default=[],
         metavar="KEY=VALUE",
         dest="overrides",
         help="any field of the model's config (projection.FIELD; config.json's key of a token model); may be repeated",
@@ -79,7 +66,6 @@ def add_arguments(parser: Parser) -> None:
         "--teacher",
         action="append",
         type=Path,
-        default=[],
         metavar="DIR",
         help="checkpoint to learn from beside the labels; a projection model may have several, of token models too",
     )
@@ -93,7 +79,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def _add_projection_arguments(group: Any) -> None:
-    group.add_argument("--multi-label", action="store_true", default=None, help="several labels a row")
+    group.add_argument("--multi-label", action="store_true", help="several labels a row")
     group.add_argument(
         "--label-separator", metavar="TEXT", help=f"between them, with --multi-label (default: {DEFAULT_SEPARATOR})"
     )
@@ -138,9 +124,7 @@ def _add_token_arguments(group: Any) -> None:
     group.add_argument(
         "--attention-weight", type=float, metavar="N", help="with a teacher: part of its attention maps (default: 0)"
     )
-    group.add_argument(
-        "--freeze-embedding", action="store_true", default=None, help="the embedding stays as it is: less to compute"
-    )
+    group.add_argument("--freeze-embedding", action="store_true", help="the embedding stays as it is: less to compute")
     group.add_argument(
         "--movement",
         choices=MOVEMENTS,
@@ -160,9 +144,7 @@ def _add_token_arguments(group: Any) -> None:
         help="score_rate, warmup, cooldown (parts of all steps), every (steps a mask serves), initial_keep; of soft: "
         "threshold, penalty",
     )
-    group.add_argument(
-        "--init-from-teacher", action="store_true", default=None, help="the embedding starts from the teacher's"
-    )
+    group.add_argument("--init-from-teacher", action="store_true", help="the embedding starts from the teacher's")
     group.add_argument(
         "--unlabelled",
         type=Path,
@@ -182,7 +164,6 @@ def _add_token_arguments(group: Any) -> None:
     group.add_argument(
         "--loose-tags",
         action="store_true",
-        default=None,
         help="take an I- that follows no B- as the beginning of an entity also where others begin with B-",
     )
     group.add_argument(
@@ -244,51 +225,23 @@ def _defaults(flag: str) -> str:
     return f"default: {ours}" if ours == tokens else f"default: {ours}; token models: {tokens}"
 
 
+def request_of(args: argparse.Namespace) -> TrainRequest:
+    """The request that the flags make."""
+    values = request_values(args, TrainRequest)
+    if compression.is_given(args):
+        values["compression"] = compression.from_args(args)
+    return TrainRequest(**values)
+
+
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Trains as the flags say, and prints the result."""
-    entry = registry.get(args.model)
-    _check_flags(args, entry)
-    args.compression = compression.from_args(args) if compression.is_given(args) else None
-    if entry.kind == registry.TOKENS:
-        from models_tf.training import token_run as kind_of_run
-    else:
-        from models_tf.training import projection_run as kind_of_run  # type: ignore[no-redef]
+    request = request_of(args)
+    from exporters.training.run import train
 
-    output = kind_of_run.make_output(args)
-    with output.ends_in_one_line(terminal.stderr):
-        result = kind_of_run.train(args, output, terminal.stderr)
+    progress = Minutely.around(terminal.progress(quiet=args.json, held=False), terminal.stderr)
+    found = train(request, progress=progress, command=args.command)
     if args.json:
-        terminal.json(json.dumps(result))
+        terminal.json(json.dumps(found.to_dict()))
     else:
-        terminal.show(kind_of_run.summary(result))
-    return 0
-
-
-def _check_flags(args: argparse.Namespace, entry: registry.ModelEntry) -> None:
-    for kind, names in _ONLY_FOR.items():
-        for name in names:
-            if kind != entry.kind and getattr(args, name) is not None:
-                flag = "--" + name.replace("_", "-").replace("overrides", "set")
-                raise InputError(
-                    f"{flag} is for {kind} models ({', '.join(registry.names(kind))}). "
-                    f"Received: {flag} with --model {entry.name}."
-                )
-    for name in _ONLY_FOR_POWERBERT:
-        if entry.name != "powerbert" and getattr(args, name) is not None:
-            flag = "--" + name.replace("_", "-").replace("overrides", "set")
-            raise InputError(f"{flag} is for --model powerbert. Received: {flag} with --model {entry.name}.")
-    for name in ("transfer_epochs", "transfer_overrides", "movement_keep", "movement_overrides"):
-        needed = name.partition("_")[0]
-        if getattr(args, name) is not None and getattr(args, needed) in (None, "none"):
-            flag = "--" + name.replace("_", "-").replace("overrides", "set")
-            raise InputError(f"{flag} needs --{needed}. Received: {flag} alone.")
-    for name in ("distill_epochs", "distill_learning_rate"):
-        if getattr(args, name) is not None and args.unlabelled is None:
-            flag = "--" + name.replace("_", "-")
-            raise InputError(f"{flag} needs --unlabelled. Received: {flag} alone.")
-    for name in _NEEDS_TEACHER:
-        if getattr(args, name) is not None and not (args.teacher or args.teacher_logits):
-            flag = "--" + name.replace("_", "-")
-            raise InputError(
-                f"{flag} needs --teacher or --teacher-logits. Received: {flag} {getattr(args, name)} alone."
-            )
+        terminal.show(found.summary())
+    return EXIT_PASS

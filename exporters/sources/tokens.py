@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from exporters.compression.prepare import ChosenBy, compress_checkpoint
 from exporters.data import rows
 from exporters.data.rows import GENERATED, Rows
 from exporters.data.token_rows import TokenReader, TokenRows
@@ -33,11 +34,13 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import sequence_length
+from models_tf.compress.settings import Compression
 from models_tf.encoder.heads import BASE, CLASSIFICATION, ORDER_LABELS, SENTENCE_ORDER, TOKEN_CLASSIFICATION
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tasks import REGRESSION, head_of_task, task_of_head
+from models_tf.tasks.rows import Columns
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 GRAPH = "model"
@@ -267,30 +270,14 @@ def _checkpoint(request: ExportRequest) -> EncoderCheckpoint:
 
 def _compressed(request: ExportRequest, origin: EncoderCheckpoint) -> tuple[EncoderCheckpoint, dict[str, Any]]:
     """The model that is exported, and what the report says of it: all but the long list of neurons."""
-    from models_tf.compress import apply
-    from models_tf.compress.rows import draw, read
-    from models_tf.compress.settings import DEFAULT_ROWS, Compression
-    from models_tf.tasks.rows import Columns
-
-    settings = request.compression or Compression()
-    apply.check(origin, settings)
-    found = None
-    if settings.needs_rows:
-        path = request.importance_data or request.calibration_data
-        if path is None:
-            raise InputError("Compression chooses on rows: give --importance-data FILE. Received: none.")
-        columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
-        labelled = settings.needs_gradients
-        found = read(origin, path, columns=columns, labelled=labelled, flag="--importance-data")
-        found = draw(found, DEFAULT_ROWS, settings.seed)
-    used = None
-    if settings.prune_vocab:
-        from models_tf.compress.vocabulary_data import used_tokens
-
-        columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
-        tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {request.checkpoint}")
-        used = used_tokens(tokenizer, request.vocab_data, head=origin.head.kind, columns=columns)
-    made = apply.compress(origin, settings, found, used)
+    data = ChosenBy(
+        rows=request.importance_data or request.calibration_data,
+        flag="--importance-data",
+        vocab_data=request.vocab_data,
+        columns=Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column),
+    )
+    source = f"Checkpoint {request.checkpoint}"
+    made = compress_checkpoint(origin, request.compression or Compression(), data, source=source)
     kept = [len(numbers) for numbers in made.record["neurons"]["kept"]]
     return made.checkpoint, {**made.record, "neurons": {"kept_counts": kept}}
 

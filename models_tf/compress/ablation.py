@@ -47,6 +47,27 @@ class Ablation:
     alone: tuple[tuple[Change, ...], ...] = ()
     layers: tuple[Change, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it; tables are [layer][head]."""
+        values: dict[str, Any] = {
+            "metric": self.whole.metric,
+            "score": self.whole.value,
+            "n": self.whole.n,
+            "standard_error": self.whole.standard_error,
+        }
+        for name, table in (("without_head", self.heads), ("head_alone", self.alone)):
+            if table:
+                values[name] = {
+                    "change": [[one.points for one in row] for row in table],
+                    "standard_error": [[one.standard_error for one in row] for row in table],
+                }
+        if self.layers:
+            values["without_layer"] = {
+                "change": [one.points for one in self.layers],
+                "standard_error": [one.standard_error for one in self.layers],
+            }
+        return values
+
 
 class MaskedPredictor(Predictor):
     """Runs a model with some of its heads masked. `masks[number]` holds a 1 or 0 for each head of the weights `layers.N`."""
@@ -122,28 +143,6 @@ def ablate(
         smaller = drop_layers(network, [layer])
         dropped.append(change(Predictor(Encoder(smaller.config, smaller.head, smaller.tensors))(rows.inputs)))
     return Ablation(whole=score, heads=tuple(gone), alone=tuple(single), layers=tuple(dropped))
-
-
-def to_dict(found: Ablation) -> dict[str, Any]:
-    """As JSON holds it; tables are [layer][head]."""
-    values: dict[str, Any] = {
-        "metric": found.whole.metric,
-        "score": found.whole.value,
-        "n": found.whole.n,
-        "standard_error": found.whole.standard_error,
-    }
-    for name, table in (("without_head", found.heads), ("head_alone", found.alone)):
-        if table:
-            values[name] = {
-                "change": [[one.points for one in row] for row in table],
-                "standard_error": [[one.standard_error for one in row] for row in table],
-            }
-    if found.layers:
-        values["without_layer"] = {
-            "change": [one.points for one in found.layers],
-            "standard_error": [one.standard_error for one in found.layers],
-        }
-    return values
 
 
 def _right(rows: TaskRows, outputs: Mapping[str, np.ndarray]) -> np.ndarray | None:

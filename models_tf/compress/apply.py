@@ -2,7 +2,7 @@
 
 Layers go first, so that importance is that of the model which is left; then heads and neurons; then ghosts are made of
 what is kept; then layers are shared; then the vocabulary is pruned, and the word embedding factorised for the words that are
-left; the retention is for the layers that are left. Reads and writes no files; `cli.py` does.
+left; the retention is for the layers that are left. Reads and writes no files: `exporters/compression` does.
 """
 
 import dataclasses

@@ -1,5 +1,6 @@
-"""`--set KEY=VALUE` and its like: a value of the type that the field has."""
+"""`--set KEY=VALUE` and similar flags: a value of the type that the field has."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from models_tf import registry
@@ -26,9 +27,9 @@ def parse_value(text: str, default: Any, override: str, *, flag: str = "--set") 
     return value
 
 
-def with_overrides(flag: str, values: dict[str, Any], overrides: list[str] | None) -> dict[str, Any]:
-    """`values` with those that a flag of the form KEY=VALUE gives."""
-    for override in overrides or []:
+def with_overrides(flag: str, values: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """`values` with what the texts KEY=VALUE of a flag change."""
+    for override in overrides:
         key, text = split_override(override)
         if text is None or key not in values:
             raise InputError(

@@ -12,8 +12,8 @@ from models_tf.checkpoints import projection as checkpoint
 from models_tf.training import batches as data
 from models_tf.training import losses
 from models_tf.training.features import project
+from models_tf.training.folder import TrainingFolder
 from models_tf.training.learner import MAIN_STAGE, Measured
-from models_tf.training.output import TrainingOutput
 from models_tf.training.schedule import WarmupCosine
 from models_tf.training.settings import TrainingSettings
 from models_tf.training.teacher import Teacher
@@ -33,12 +33,12 @@ class ProjectionLearner:
         examples: data.Examples,
         *,
         settings: TrainingSettings,
-        output: TrainingOutput,
+        folder: TrainingFolder,
         teacher: Teacher | None = None,
     ) -> None:
         self.model, self.model_name, self.teacher = model, model_name, teacher
         self.labels, self.train_file, self.dev_file = examples.labels, examples.train, examples.dev
-        self.settings, self.output, self.epochs = settings, output, settings.epochs
+        self.settings, self.folder, self.epochs = settings, folder, settings.epochs
         self.steps_per_epoch = math.ceil(examples.train_rows / settings.batch_size)
         self.weights, self.trained = model.weights, model.trainable_variables
         self.dtype = tf.float32 if model.config.multi_label else tf.int32
@@ -126,10 +126,10 @@ class ProjectionLearner:
             weights=tensors,
             training={**self.fingerprint(), "best": record},
         )
-        self.output.save_checkpoint(lambda folder: checkpoint.save(folder, best))
+        self.folder.save_checkpoint(lambda folder: checkpoint.save(folder, best))
 
     def finish(self, result: dict[str, Any]) -> dict[str, Any]:
-        best = checkpoint.load(self.output.folder)
+        best = checkpoint.load(self.folder.path)
         checkpoint.set_weights(self.model, best.weights)
         found = self.evaluate()
         return {

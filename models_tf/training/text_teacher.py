@@ -24,8 +24,8 @@ from models_tf.tasks.rows import number_labels, shorten
 from models_tf.tokenizers.files import VOCAB
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.batches import Examples
-from models_tf.training.output import TrainingOutput
-from models_tf.training.progress import Progress
+from models_tf.training.folder import TrainingFolder
+from models_tf.training.progress import Progress, tell_rows
 from models_tf.training.token_teacher import read_cache
 
 CACHE_NAME = "logits_{number}"
@@ -54,14 +54,12 @@ class TextTeacher:
         self.tokenizer = Tokenizer.from_files(loaded.tokenizer_files, str(folder))
         self.tokenizer.check_embedding(loaded.config.vocab_size)
 
-    def logits(
-        self, examples: Examples, number: int, *, output: TrainingOutput, progress: Progress, resume: bool
-    ) -> np.ndarray:
+    def logits(self, examples: Examples, number: int, *, folder: TrainingFolder, progress: Progress) -> np.ndarray:
         """Float32 [rows of --train, labels of the student]; teacher `number` of a resumed training has them in a file."""
         name, total = CACHE_NAME.format(number=number), examples.train_rows
-        path = output.folder / f"teacher_{name}.npy"
-        if resume and path.is_file():
-            return read_cache(output, name, total)
+        path = folder.path / f"teacher_{name}.npy"
+        if folder.resume and path.is_file():
+            return read_cache(folder, name, total)
         predict = Predictor(Encoder(self.loaded.config, self.loaded.head, self.loaded.tensors))
         found = np.empty((total, len(self.order)), np.float32)
         rows, done = examples.train.rows(), 0
@@ -69,12 +67,12 @@ class TextTeacher:
             inputs = self.tokenizer.encode(texts, max_len=self.loaded.config.max_positions, pad=False)
             found[done : done + len(texts)] = predict(inputs)[LOGITS][:, self.order]
             done += len(texts)
-            progress.stage("teacher", done, total)
+            tell_rows(progress, "teacher", done, total)
         if not np.isfinite(found).all():
             raise InputError("--teacher must answer with finite numbers. Received: NaN or infinity.")
         stream = io.BytesIO()
         np.save(stream, found, allow_pickle=False)
-        output.save_cache({path.name: stream.getvalue()})
+        folder.save_cache({path.name: stream.getvalue()})
         return found
 
 

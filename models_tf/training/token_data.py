@@ -4,18 +4,20 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.errors import InputError
 from models_tf.tasks import read_rows
 from models_tf.tasks.rows import Columns, TaskRows
 from models_tf.tasks.tagging import TaggingRows
 from models_tf.tasks.untagged import read_untagged
 from models_tf.tokenizers.tokenizer import Tokenizer
+from models_tf.training.folder import TrainingFolder
+from models_tf.training.progress import Progress
 from models_tf.training.token_settings import TokenSettings
+from models_tf.training.token_teacher import Teaching
 
 if TYPE_CHECKING:
     from models_tf.training.unlabelled import Taught
@@ -46,31 +48,23 @@ def read_all(settings: TokenSettings, tokenizer: Tokenizer, labels: Sequence[str
 
 
 def ask_teacher(
-    teacher: EncoderCheckpoint,
-    rows: TrainingRows,
-    settings: TokenSettings,
-    *,
-    other: Tokenizer | None,
-    order: Sequence[int],
-    labels: Sequence[str],
-    **teaching: Any,
+    teaching: Teaching, rows: TrainingRows, settings: TokenSettings, *, folder: TrainingFolder, progress: Progress
 ) -> "tuple[dict[str, np.ndarray] | None, Taught | None]":
-    """Its outputs on the labelled rows, unless it has no weight there, and its tags of the unlabelled ones. `other` is its
-    tokenizer where that is not the student's; `teaching` goes to `teach`.
-    """
+    """The teacher's outputs on the labelled rows, unless they have no weight, and its tags of the unlabelled ones."""
     from models_tf.training.token_teacher import teach
     from models_tf.training.unlabelled import at_students_pieces, teach_unlabelled
 
+    teacher, other, order = teaching.teacher, teaching.other, teaching.order
     own = dataclasses.replace(settings, max_seq_len=min(settings.max_seq_len, teacher.config.max_positions))
     soft, taught = None, None
     if rows.unlabelled is not None:
         same = rows.unlabelled
         if other and settings.unlabelled:
             same = read_untagged(settings.unlabelled, tokenizer=other, max_len=own.max_seq_len)
-        taught = teach_unlabelled(teacher, rows.unlabelled, same, order, **teaching)
+        taught = teach_unlabelled(teacher, rows.unlabelled, same, order, folder=folder, progress=progress)
     if settings.teacher_weight:
-        read = _read(settings.train, own, other, labels) if other else rows.train
-        soft = teach(teacher, read, order, **teaching)
+        read = _read(settings.train, own, other, rows.train.labels) if other else rows.train
+        soft = teach(teacher, read, order, folder=folder, progress=progress)
         if other and isinstance(read, TaggingRows) and isinstance(rows.train, TaggingRows):
             soft = {name: at_students_pieces(read, rows.train, logits) for name, logits in soft.items()}
     return soft, taught

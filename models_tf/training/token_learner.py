@@ -26,10 +26,10 @@ from models_tf.tasks.rows import TaskRows
 from models_tf.tokenizers.files import TOKENIZER_FILES
 from models_tf.training.adamw import AdamW
 from models_tf.training.batches import like_length
+from models_tf.training.folder import TrainingFolder
 from models_tf.training.inner_distillation import InnerDistillation
 from models_tf.training.learner import MAIN_STAGE, Measured, Optimizer
 from models_tf.training.movement import SCORE, Movement
-from models_tf.training.output import TrainingOutput
 from models_tf.training.power import PARAMETERS, RetentionSearch, SearchOptimizer
 from models_tf.training.schedule import InPhases
 from models_tf.training.token_settings import TokenSettings
@@ -59,7 +59,7 @@ class TokenLearner:
         dev: TaskRows,
         *,
         settings: TokenSettings,
-        output: TrainingOutput,
+        folder: TrainingFolder,
         command: str,
         soft: Mapping[str, np.ndarray] | None = None,
         teacher: EncoderCheckpoint | None = None,
@@ -72,7 +72,7 @@ class TokenLearner:
         `note` is told what a search has found.
         """
         self.student, self.train, self.dev = student, train, dev
-        self.settings, self.output, self.command, self.soft = settings, output, command, dict(soft or {})
+        self.settings, self.folder, self.command, self.soft = settings, folder, command, dict(soft or {})
         self.beside, self.note = dict(beside or {}), note
         self.model = Encoder(student.config, student.head, student.tensors)
         self.lengths = lengths_of(train.inputs)
@@ -317,13 +317,13 @@ class TokenLearner:
             checkpoint.save(folder, best, beside=self.beside)
             self._write_document(document)
 
-        self.output.save_checkpoint(write)
+        self.folder.save_checkpoint(write)
 
     def finish(self, result: dict[str, Any]) -> dict[str, Any]:
-        path = self.output.folder / TRAINING_FILE
+        path = self.folder.path / TRAINING_FILE
         document = parse_json(path.read_bytes(), f"{path} must be JSON.")
         document |= {"best_epoch": result["best_epoch"], "epochs_run": result["epochs"], "seconds": result["seconds"]}
-        self.output.save_checkpoint(lambda _folder: self._write_document(document))
+        self.folder.save_checkpoint(lambda _folder: self._write_document(document))
         kept = ("metric", "dev_score", "dev_rows", "dev_standard_error", "dev_more", "dev_exact_match", "movement_kept")
         return {**{key: document[key] for key in (*kept, "retention") if key in document}, **result}
 
@@ -367,7 +367,7 @@ class TokenLearner:
         return found
 
     def _write_document(self, document: dict[str, Any]) -> None:
-        write_files(self.output.folder, {TRAINING_FILE: (json.dumps(document, indent=2) + "\n").encode()})
+        write_files(self.folder.path, {TRAINING_FILE: (json.dumps(document, indent=2) + "\n").encode()})
 
 
 def _paces(learning: Mapping[str, tf.Variable], settings: TokenSettings, search: RetentionSearch | None) -> Any:

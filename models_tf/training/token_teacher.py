@@ -2,12 +2,14 @@
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.checkpoints.vocabulary import in_vocabulary_of
 from models_tf.encoder.batches import Predictor
 from models_tf.encoder.heads import BASE, QUESTION_ANSWERING
 from models_tf.encoder.model import Encoder
@@ -17,12 +19,23 @@ from models_tf.tasks import CLASSIFICATION, REGRESSION, SENTENCE_ORDER, TOKEN_CL
 from models_tf.tasks.rows import TaskRows, shorten
 from models_tf.tokenizers.files import VOCAB
 from models_tf.tokenizers.tokenizer import Tokenizer
-from models_tf.training.output import TrainingOutput
-from models_tf.training.progress import Progress
+from models_tf.training.folder import TrainingFolder
+from models_tf.training.progress import Progress, tell_rows
 from models_tf.training.token_settings import HEAD_OF_TASK, TokenSettings
 from models_tf.training.transfer_settings import NONE
 
 CACHE_FILE = "teacher_{name}.npy"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Teaching:
+    """A `teacher` for a student: `other` is its tokenizer where that is not the student's, `order` its number of each of
+    the student's labels.
+    """
+
+    teacher: EncoderCheckpoint
+    other: Tokenizer | None
+    order: Sequence[int]
 
 
 def load_teacher(folder: Path, settings: TokenSettings) -> EncoderCheckpoint:
@@ -70,8 +83,6 @@ def with_students_vocabulary(
     """
     if not _needs_one_vocabulary(settings) or teacher.config.vocab_size <= tokenizer.vocab_size:
         return teacher
-    from models_tf.checkpoints.vocabulary import in_vocabulary_of
-
     return in_vocabulary_of(teacher, tokenizer) or teacher
 
 
@@ -113,18 +124,17 @@ def teach(
     rows: TaskRows,
     order: Sequence[int],
     *,
-    output: TrainingOutput,
+    folder: TrainingFolder,
     progress: Progress,
-    resume: bool,
 ) -> dict[str, np.ndarray]:
     """The teacher's outputs on all rows by name, labels in the student's order; from the folder if they are there."""
     if teacher.head.kind == BASE:
         return {}
     names = _output_names(teacher)
-    if resume and all((output.folder / CACHE_FILE.format(name=name)).is_file() for name in names):
-        return {name: read_cache(output, name, len(rows)) for name in names}
+    if folder.resume and all((folder.path / CACHE_FILE.format(name=name)).is_file() for name in names):
+        return {name: read_cache(folder, name, len(rows)) for name in names}
     model = Encoder(teacher.config, teacher.head, teacher.tensors)
-    found = Predictor(model)(rows.inputs, report=lambda done, all_rows: progress.stage("teacher", done, all_rows))
+    found = Predictor(model)(rows.inputs, report=lambda done, all_rows: tell_rows(progress, "teacher", done, all_rows))
     if order:
         found = {LOGITS: np.ascontiguousarray(found[LOGITS][..., list(order)])}
     for name, value in found.items():
@@ -132,7 +142,7 @@ def teach(
             raise InputError("--teacher must answer with finite numbers. Received: NaN or infinity.")
         stream = io.BytesIO()
         np.save(stream, value, allow_pickle=False)
-        output.save_cache({CACHE_FILE.format(name=name): stream.getvalue()})
+        folder.save_cache({CACHE_FILE.format(name=name): stream.getvalue()})
     return found
 
 
@@ -140,8 +150,8 @@ def _output_names(teacher: EncoderCheckpoint) -> tuple[str, ...]:
     return ("start_logits", "end_logits") if teacher.head.kind == QUESTION_ANSWERING else (LOGITS,)
 
 
-def read_cache(output: TrainingOutput, name: str, rows: int) -> np.ndarray:
-    path = output.folder / CACHE_FILE.format(name=name)
+def read_cache(folder: TrainingFolder, name: str, rows: int) -> np.ndarray:
+    path = folder.path / CACHE_FILE.format(name=name)
     try:
         found = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -151,5 +161,5 @@ def read_cache(output: TrainingOutput, name: str, rows: int) -> np.ndarray:
             f"{path} must hold a row for each of --train, {rows}. Received: {found.dtype} {found.shape}. "
             "Remedy: train again with --force."
         )
-    output.keep_cache(path.name)
+    folder.keep_cache(path.name)
     return found

@@ -13,24 +13,25 @@ import numpy as np
 import tensorflow as tf
 
 from models_tf.errors import InputError
+from models_tf.folders.open_folders import NOTHING
+from models_tf.training.folder import TrainingFolder
 from models_tf.training.learner import MAIN_STAGE, Learner
-from models_tf.training.output import TrainingOutput
-from models_tf.training.progress import Progress
+from models_tf.training.progress import Progress, epoch_line, step_line
 from models_tf.training.settings import LoopSettings
 from models_tf.training.state import Position, load_state
 
 
 class Trainer:
-    """Trains what `learner` holds and writes the checkpoint folder; `resume` goes on from the saved state."""
+    """Trains what `learner` holds and writes the checkpoint folder; one that is resumed continues from its state."""
 
-    def __init__(self, learner: Learner, *, settings: LoopSettings, output: TrainingOutput, progress: Progress) -> None:
-        self.learner, self.settings, self.output, self.progress = learner, settings, output, progress
+    def __init__(self, learner: Learner, *, settings: LoopSettings, folder: TrainingFolder, progress: Progress) -> None:
+        self.learner, self.settings, self.folder, self.progress = learner, settings, folder, progress
         self.position = Position()
         self.averages = [tf.Variable(w, trainable=False) for w in learner.weights] if settings.average else []
         self._steps: dict[str, Any] = {}
 
-    def run(self, *, resume: bool) -> dict[str, Any]:
-        if resume:
+    def run(self) -> dict[str, Any]:
+        if self.folder.resume:
             self.restore()
         position, epochs = self.position, self.learner.epochs
         began = time.monotonic() - position.seconds
@@ -43,7 +44,7 @@ class Trainer:
             improved = judged and self._judge(epoch, record)
             position.epoch, position.batch, position.seconds = epoch + 1, 0, time.monotonic() - began
             self.save_state()
-            self.progress.epoch(record, best=improved, seconds=position.seconds, epochs=epochs)
+            self.progress.line(epoch_line(record, best=improved, seconds=position.seconds, epochs=epochs))
             if judged and epoch - position.better_epoch >= self.settings.patience:
                 break
         result = self.learner.finish(
@@ -51,24 +52,24 @@ class Trainer:
                 "best_epoch": position.best_epoch + 1,
                 "epochs": position.epoch,
                 "seconds": round(position.seconds, 1),
-                "output": str(self.output.folder),
+                "output": str(self.folder.path),
             }
         )
-        self.output.remove_state()
+        self.folder.remove_state()
         return result
 
     def restore(self) -> None:
         """The position and all variables as `save_state` wrote them."""
         variables = self._state_variables()
         shapes = [tuple(variable.shape) for variable in variables]
-        self.position, arrays = load_state(self.output.folder, self.learner.fingerprint(), shapes)
+        self.position, arrays = load_state(self.folder.path, self.learner.fingerprint(), shapes)
         for variable, value in zip(variables, arrays, strict=True):
             variable.assign(value)
 
     def save_state(self) -> None:
         arrays = [variable.numpy() for variable in self._state_variables()]
         self._require_finite(arrays)
-        self.output.save_state(self.position, self.learner.fingerprint(), arrays)
+        self.folder.save_state(self.position, self.learner.fingerprint(), arrays)
 
     def _judge(self, epoch: int, record: dict[str, Any]) -> bool:
         """Keeps the averaged weights if they are at least as good as the best so far."""
@@ -100,12 +101,9 @@ class Trainer:
             if not math.isfinite(total):
                 raise self._diverged()
             part = (epoch + self.position.batch / steps) / epochs
-            self.progress.step(
-                f"epoch {epoch + 1}/{epochs}  batch {self.position.batch}/{steps}",
-                loss=total / rows,
-                accuracy=hits / rows,
-                seconds_left=(time.monotonic() - began) * (1 - part) / part,
-            )
+            where = f"epoch {epoch + 1}/{epochs}  batch {self.position.batch}/{steps}"
+            left = (time.monotonic() - began) * (1 - part) / part
+            self.progress.live(step_line(where, loss=total / rows, accuracy=hits / rows, seconds_left=left))
             if time.monotonic() - saved > 60 * self.settings.save_minutes:
                 self.position.seconds = time.monotonic() - began
                 self.save_state()
@@ -145,7 +143,7 @@ class Trainer:
     def _diverged(self) -> InputError:
         return InputError(
             f"The loss must stay finite. Received: NaN or infinity in epoch {self.position.epoch + 1}, batch "
-            f"{self.position.batch}. Remedy: a smaller --learning-rate; {self.output.outcome()}."
+            f"{self.position.batch}. Remedy: a smaller --learning-rate. {self.folder.outcome() or NOTHING}"
         )
 
 

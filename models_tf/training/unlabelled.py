@@ -22,8 +22,8 @@ from models_tf.spec import LOGITS
 from models_tf.tasks.losses import soft_cross_entropy
 from models_tf.tasks.tagging import NO_LOSS, TaggingRows
 from models_tf.training.batches import like_length
-from models_tf.training.output import TrainingOutput
-from models_tf.training.progress import Progress
+from models_tf.training.folder import TrainingFolder
+from models_tf.training.progress import Progress, tell_rows
 
 CACHE_FILE = "teacher_words.npy"
 PLACE, SOFT = "place", "soft"
@@ -52,17 +52,16 @@ def teach_words(
     rows: TaggingRows,
     order: Sequence[int],
     *,
-    output: TrainingOutput,
+    folder: TrainingFolder,
     progress: Progress,
-    resume: bool,
 ) -> np.ndarray:
     """The teacher's logits [words, labels] at `Words.of(rows)`, labels in the student's order; from the folder if they
     are there.
     """
     words = Words.of(rows)
-    path = output.folder / CACHE_FILE
-    if resume and path.is_file():
-        return _read_cache(output, (len(words.rows), len(order)))
+    path = folder.path / CACHE_FILE
+    if folder.resume and path.is_file():
+        return _read_cache(folder, (len(words.rows), len(order)))
     predict = Predictor(Encoder(teacher.config, teacher.head, teacher.tensors))
     found = np.zeros((len(words.rows), len(order)), np.float32)
     for start in range(0, len(rows), _CHUNK):
@@ -70,12 +69,12 @@ def teach_words(
         logits = predict({name: rows.inputs[name][start:end] for name in INPUTS})[LOGITS]
         low, high = np.searchsorted(words.rows, (start, end))
         found[low:high] = logits[words.rows[low:high] - start, words.places[low:high]][:, list(order)]
-        progress.stage("teacher, unlabelled", end, len(rows))
+        tell_rows(progress, "teacher, unlabelled", end, len(rows))
     if not np.isfinite(found).all():
         raise InputError("--teacher must answer with finite numbers. Received: NaN or infinity.")
     stream = io.BytesIO()
     np.save(stream, found, allow_pickle=False)
-    output.save_cache({CACHE_FILE: stream.getvalue()})
+    folder.save_cache({CACHE_FILE: stream.getvalue()})
     return found
 
 
@@ -86,8 +85,8 @@ def teach_unlabelled(
     return Taught.of(student, read, teach_words(teacher, read, order, **teaching))
 
 
-def _read_cache(output: TrainingOutput, shape: tuple[int, int]) -> np.ndarray:
-    path = output.folder / CACHE_FILE
+def _read_cache(folder: TrainingFolder, shape: tuple[int, int]) -> np.ndarray:
+    path = folder.path / CACHE_FILE
     try:
         found = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -97,7 +96,7 @@ def _read_cache(output: TrainingOutput, shape: tuple[int, int]) -> np.ndarray:
             f"{path} must hold a row for each word of --unlabelled, {shape}. Received: {found.dtype} {found.shape}. "
             "Remedy: train again with --force."
         )
-    output.keep_cache(path.name)
+    folder.keep_cache(path.name)
     return found
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from exporters.commands import main as cli
 from exporters.request import ExportRequest
+from exporters.training.tokens import record_file
 from models_tf.checkpoints import encoder as checkpoint
-from models_tf.compress import before_training
 from models_tf.compress.settings import Compression
 from models_tf.errors import InputError
 from support.compress_cases import bert, stored
@@ -139,12 +139,12 @@ def test_training_can_compress_its_checkpoint_first(command, folder):
 
 
 def test_every_checkpoint_of_a_training_has_its_record_and_a_resumed_one_keeps_it(tmp_path):
-    assert before_training.record_file(None, "train", tmp_path) == {}
-    made = before_training.record_file({"rows": 3}, "train", tmp_path)
+    assert record_file(None, "train", tmp_path) == {}
+    made = record_file({"rows": 3}, "train", tmp_path)
     assert json.loads(made["compression.json"]) == {"command": "train", "rows": 3}
     (tmp_path / "compression.json").write_bytes(made["compression.json"])
-    assert before_training.record_file({"rows": 4}, "train --resume", tmp_path) == made
-    assert before_training.record_file({"rows": 4}, "train --force") != made
+    assert record_file({"rows": 4}, "train --resume", tmp_path) == made
+    assert record_file({"rows": 4}, "train --force") != made
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def interrupted(files: Path, output: Path, wait_for: Path | None, seconds: float
 def test_ctrl_c_in_training_keeps_the_best_checkpoint_and_says_how_to_go_on(files: Path, tmp_path: Path) -> None:
     output = tmp_path / "deep" / "out"
     line = interrupted(files, output, output / "resume.safetensors")
-    assert "interrupted; go on with --resume; the best checkpoint so far is kept in" in line
+    assert "interrupted. Go on with --resume. The best checkpoint so far is kept in" in line
     names = sorted(path.name for path in output.iterdir())
     assert names == ["config.json", "labels.txt", "model.safetensors", "resume.safetensors"]
     checkpoint.load(output)

@@ -60,7 +60,7 @@ def test_ctrl_c_says_what_is_kept_and_resume_goes_on(files: Path, tmp_path: Path
         os.kill(running.pid, signal.SIGINT)
         _, stderr = running.communicate()
     assert running.returncode == 2
-    assert stderr.splitlines()[-1].startswith("export-mobile: interrupted; go on with --resume; the best checkpoint")
+    assert stderr.splitlines()[-1].startswith("export-mobile: interrupted. Go on with --resume. The best checkpoint")
     other = train(files, tmp_path / "m", *options, "--resume", "--seed", "1")
     assert other.returncode == 2
     assert "seed was 0. Received: 1." in other.stderr

@@ -1,18 +1,14 @@
-"""A toy task and the smallest BERTs, trained in this process through the flags of `export-mobile train`."""
+"""A toy task and the smallest BERTs, trained in this process."""
 
-import argparse
-import io
-import json
 import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
-from exporters.commands import train as cli
+from exporters import train as train_model
 from models_tf.checkpoints import encoder as checkpoint
-from models_tf.training.output import TrainingOutput
+from support.train_requests import Lines, request
 
 GOOD, BAD = ["good", "great", "fine"], ["bad", "poor", "awful"]
 FILLERS = [f"w{number}" for number in range(49)]
@@ -22,10 +18,6 @@ BERT_SIZES = {
     "max_position_embeddings": 24, "attention_probs_dropout_prob": 0.0, "hidden_dropout_prob": 0.0,
 }  # fmt: skip
 FAST = ("--learning-rate", "1e-2", "--average", "0.8")
-
-
-class KilledError(Exception):
-    pass
 
 
 def write_task(folder: Path, generator: random.Random, *, train_rows: int = 192) -> Path:
@@ -45,32 +37,19 @@ def write_task(folder: Path, generator: random.Random, *, train_rows: int = 192)
 def train(
     files: Path, output: Path, *options: str, model: str = "bert", show: bool = False, **sizes: int
 ) -> dict[str, Any]:
-    """What the command prints as JSON, or with `show` what it says on the way, as "stderr"; with no --checkpoint a new BERT of `BERT_SIZES`, changed by `sizes`."""
-    parser = argparse.ArgumentParser()
-    cli.add_arguments(parser)
-    stdout, stderr = io.StringIO(), io.StringIO()
-    given = ["--model", model, "--batch-size", "16", *([] if show else ["--json"]), "--output", str(output)]
+    """The record of the training, or with `show` the lines it says on the way, as "stderr". Without --checkpoint a new BERT
+    of `BERT_SIZES`, changed by `sizes`.
+    """
+    given = ["--model", model, "--batch-size", "16", "--output", str(output)]
     given += ["--train", str(files / "train.tsv"), "--dev", str(files / "dev.tsv"), "--max-seq-len", "12"]
     if "--checkpoint" not in options and model != "prado":
         if "--vocab" not in options:
             given += ["--vocab", str(files)]
         given += [part for key, value in {**BERT_SIZES, **sizes}.items() for part in ("--set", f"{key}={value}")]
-    cli.run(parser.parse_args([*given, *options]), stdout, stderr)
-    return {"stderr": stderr.getvalue()} if show else json.loads(stdout.getvalue())
+    progress = Lines()
+    found = train_model(request(*given, *options), progress=progress)
+    return {"stderr": "".join(f"{line}\n" for line in progress.lines)} if show else found.to_dict()
 
 
 def weights_of(folder: Path) -> dict[str, np.ndarray]:
     return checkpoint.load(folder).tensors
-
-
-def kill_after(monkeypatch: pytest.MonkeyPatch, saves: int) -> None:
-    """The training dies after it has saved its state so many times."""
-    original, count = TrainingOutput.save_state, [0]
-
-    def save_state(self: TrainingOutput, *args: Any) -> None:
-        original(self, *args)
-        count[0] += 1
-        if count[0] == saves:
-            raise KilledError
-
-    monkeypatch.setattr(TrainingOutput, "save_state", save_state)

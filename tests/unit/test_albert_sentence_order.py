@@ -1,7 +1,5 @@
 """Sentence order: rows from plain text, a model trained on them, its head in checkpoints; and ALBERTs with SentencePiece."""
 
-import argparse
-import io
 import json
 import random
 from pathlib import Path
@@ -11,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from exporters.commands import train as cli
+from exporters import train as train_model
 from exporters.commands.main import main
 from exporters.request import ExportRequest
 from exporters.sources.tokens import TokenSubject
@@ -25,6 +23,7 @@ from models_tf.tasks.sentence_order import neighbours, read_order
 from models_tf.tokenizers.tokenizer import Tokenizer
 from support.spiece_files import PIECES, spiece_model
 from support.tiny_vocab import tiny_tokenizer
+from support.train_requests import request
 
 TEXT = "the film\nwas good\nin berlin\n\nanna smith\nlives\n \nalone\n"
 SIZES = {
@@ -46,13 +45,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def train(files: Path, output: Path, *options: str) -> dict[str, Any]:
-    parser = argparse.ArgumentParser()
-    cli.add_arguments(parser)
-    stdout = io.StringIO()
-    given = ["--model", "albert", "--task", SENTENCE_ORDER, "--max-seq-len", "12", "--batch-size", "16", "--json"]
+    given = ["--model", "albert", "--task", SENTENCE_ORDER, "--max-seq-len", "12", "--batch-size", "16"]
     given += ["--train", str(files / "train.txt"), "--dev", str(files / "dev.txt"), "--output", str(output)]
-    cli.run(parser.parse_args([*given, *options]), stdout, io.StringIO())
-    return dict(json.loads(stdout.getvalue()))
+    return train_model(request(*given, *options)).to_dict()
 
 
 @pytest.fixture(scope="module")

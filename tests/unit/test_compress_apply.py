@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from models_tf.compress.ablation_text import to_text
 
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress import heads, layers, width
-from models_tf.compress.ablation import ablate, to_dict
-from models_tf.compress.ablation_text import to_text
+from models_tf.compress.ablation import ablate
 from models_tf.compress.apply import check, compress
 from models_tf.compress.rows import batches, draw
 from models_tf.compress.settings import Compression, parse_heads
@@ -208,7 +208,7 @@ def test_ablation_is_a_table_for_people_and_one_for_programs():
     assert "accuracy of the whole model:" in text
     assert "(n = 40, standard error" in text
     assert text.count("\n") == 12
-    values = json.loads(json.dumps(to_dict(found)))
+    values = json.loads(json.dumps(found.to_dict()))
     assert np.shape(values["without_head"]["change"]) == (2, 4)
     assert np.shape(values["without_layer"]["standard_error"]) == (2,)
     assert "head_alone" not in values

@@ -15,7 +15,9 @@ from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.forward import Activations
 from models_tf.errors import InputError
 from models_tf.training.batches import LabelledFile, open_examples
+from models_tf.training.folder import TrainingFolder
 from models_tf.training.inner_distillation import InnerDistillation
+from models_tf.training.progress import Silent
 from models_tf.training.teacher import AveragedTeachers, LogitsTeacher
 from models_tf.training.text_teacher import TextTeacher
 from support.token_training import (
@@ -24,12 +26,11 @@ from support.token_training import (
     FILLERS,
     GOOD,
     SPECIAL,
-    KilledError,
-    kill_after,
     train,
     weights_of,
     write_task,
 )
+from support.train_requests import KilledError, kill_after
 
 MASK = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.int32)
 BIAS = ((1 - MASK) * -1e9).astype(np.float32)[:, None, None, :]
@@ -193,18 +194,9 @@ def test_a_texts_teacher_answers_as_its_model_with_labels_in_the_files_order(
     file = LabelledFile(path=files / "train.tsv", text_column=None, label_column=None, label_separator=None)
     examples = open_examples(file, file)
 
-    class Output:
-        folder = tmp_path
-
-        def save_cache(self, contents: dict[str, bytes]) -> None:
-            self.names = list(contents)
-
-    class Silent:
-        def stage(self, *_: Any) -> None: ...
-
     def logits(labels: list[str]) -> np.ndarray:
         taught = TextTeacher(teacher, labels, multi_label=False)
-        return taught.logits(examples, 0, output=Output(), progress=Silent(), resume=False)  # type: ignore[arg-type]
+        return taught.logits(examples, 0, folder=TrainingFolder(tmp_path / "out"), progress=Silent())
 
     by_number, by_name = logits(["0", "1"]), logits(["positive", "negative"])
     np.testing.assert_array_equal(by_number, by_name[:, ::-1])

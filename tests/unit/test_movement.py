@@ -14,7 +14,8 @@ from models_tf.errors import InputError
 from models_tf.training.adamw import AdamW
 from models_tf.training.movement import SCORE, Movement, keep_above, keep_highest, masked
 from models_tf.training.movement_settings import MovementSettings
-from support.token_training import BERT_SIZES, FAST, KilledError, kill_after, train, weights_of, write_task
+from support.token_training import BERT_SIZES, FAST, train, weights_of, write_task
+from support.train_requests import KilledError, kill_after
 
 KERNELS = 6 * BERT_SIZES["num_hidden_layers"]
 PRUNE = ("--movement", "topk", "--movement-keep", "0.25", "--learning-rate", "1e-3", "--movement-set", "every=2")

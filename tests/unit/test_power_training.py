@@ -20,7 +20,8 @@ from models_tf.training.power import PARAMETERS, RetentionSearch, SearchOptimize
 from models_tf.training.power_settings import PowerSettings
 from models_tf.training.schedule import InPhases
 from models_tf.training.token_learner import TokenLearner
-from support.token_training import FAST, KilledError, kill_after, train, weights_of, write_task
+from support.token_training import FAST, train, weights_of, write_task
+from support.train_requests import KilledError, kill_after
 
 LENGTH = 12
 

@@ -18,6 +18,11 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_package_offers_exactly_these_names():
     assert sorted(exporters.__all__) == [
+        "AblateRequest",
+        "Ablation",
+        "CompressRequest",
+        "CompressResult",
+        "Compression",
         "ExplainRequest",
         "Explanation",
         "ExportError",
@@ -26,9 +31,14 @@ def test_the_package_offers_exactly_these_names():
         "Profile",
         "ProfileRequest",
         "Report",
+        "TrainRequest",
+        "TrainResult",
+        "ablate",
+        "compress",
         "explain",
         "export",
         "profile",
+        "train",
     ]
     assert dir(exporters) == sorted(exporters.__all__)
 

@@ -1,17 +1,16 @@
 """Tag files and flags that a tagger cannot be trained from: one clear line with the line's number, nothing written."""
 
-import argparse
-import io
 from pathlib import Path
 
 import pytest
 
-from exporters.commands import train as cli
+from exporters import train
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.data.tag_scheme import check_tags
 from models_tf.data.tagged import read_tagged
 from models_tf.errors import InputError
 from support.tiny_vocab import VOCAB, data_folder
+from support.train_requests import request
 
 GOOD = "Anna\tB-per\nSmith\tI-per\nlives\tO\n\nBerlin\tB-loc\n"
 
@@ -26,14 +25,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def refused(folder: Path, *options: str) -> str:
-    """The line that the command ends with; it must have left nothing."""
-    parser = argparse.ArgumentParser()
-    cli.add_arguments(parser)
+    """The line that the training ends with; it must have left nothing."""
     output = folder / "new" / "model"
     given = ["--model", "tagger", "--vocab", str(folder), "--output", str(output), "--max-seq-len", "8"]
     given += ["--train", str(folder / "train.conll"), "--dev", str(folder / "dev.conll"), *options]
     with pytest.raises(InputError) as caught:
-        cli.run(parser.parse_args(given), io.StringIO(), io.StringIO())
+        train(request(*given))
     assert not output.parent.exists()
     assert "\n" not in str(caught.value)
     return str(caught.value)

@@ -23,7 +23,8 @@ from models_tf.tasks.untagged import encode_untagged
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.unlabelled import Distillation, Taught, Words, at_students_pieces, words_loss
 from support.tiny_vocab import tiny_tokenizer
-from support.token_training import FAST, SPECIAL, KilledError, kill_after, train, weights_of
+from support.token_training import FAST, SPECIAL, train, weights_of
+from support.train_requests import KilledError, kill_after
 
 SENTENCES = [["Anna", "plays", "?"], ["who", "is", "unable"], ["films"]]
 # As the tiny vocabulary cuts them: [CLS] anna play ##s ? [SEP]; [CLS] who is un ##able [SEP]; [CLS] film ##s [SEP]

@@ -1,8 +1,6 @@
 """Training of token models in one process, with the smallest encoders: it learns, resumes, saves, and refuses."""
 
-import argparse
 import errno
-import io
 import json
 import os
 import random
@@ -14,7 +12,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from exporters.commands import train as cli
+from exporters import train as train_model
 from models_tf.checkpoints import atomic_files
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.batches import Predictor
@@ -23,8 +21,8 @@ from models_tf.errors import InputError
 from models_tf.spec import IDS, LOGITS, MASK, SEGMENTS
 from models_tf.tasks import read_rows
 from models_tf.tokenizers.tokenizer import Tokenizer
-from models_tf.training.output import TrainingOutput
 from models_tf.training.teacher_start import start_from_teacher
+from support.train_requests import KilledError, Lines, kill_after, request
 
 GOOD, BAD = ["good", "great", "fine"], ["bad", "poor", "awful"]
 FILLERS = [f"w{number}" for number in range(49)]
@@ -63,11 +61,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def train(files: Path, output: Path, *options: str, model: str = "mobilebert", new: bool = True) -> dict[str, Any]:
-    parser = argparse.ArgumentParser()
-    cli.add_arguments(parser)
-    stdout = io.StringIO()
     sizes = SIZES if model == "mobilebert" else BERT_SIZES
-    given = ["--model", model, "--max-seq-len", "12", "--batch-size", "16", "--json", "--output", str(output)]
+    given = ["--model", model, "--max-seq-len", "12", "--batch-size", "16", "--output", str(output)]
     for flag in ("train", "dev"):
         if f"--{flag}" not in options:
             given += [f"--{flag}", str(files / f"{flag}.tsv")]
@@ -77,8 +72,7 @@ def train(files: Path, output: Path, *options: str, model: str = "mobilebert", n
             str(files),
             *(part for key, value in sizes.items() for part in ("--set", f"{key}={value}")),
         ]
-    cli.run(parser.parse_args([*given, *options]), stdout, io.StringIO())
-    return json.loads(stdout.getvalue())
+    return train_model(request(*given, *options)).to_dict()
 
 
 FAST = ("--learning-rate", "1e-2", "--average", "0.8")
@@ -138,22 +132,6 @@ def test_the_saved_folder_gives_the_score_that_was_reported(files: Path, trained
 
 def weights_of(folder: Path) -> dict[str, np.ndarray]:
     return checkpoint.load(folder).tensors
-
-
-class KilledError(Exception):
-    pass
-
-
-def kill_after(monkeypatch: pytest.MonkeyPatch, saves: int) -> None:
-    original, count = TrainingOutput.save_state, [0]
-
-    def save_state(self: TrainingOutput, *args: Any) -> None:
-        original(self, *args)
-        count[0] += 1
-        if count[0] == saves:
-            raise KilledError
-
-    monkeypatch.setattr(TrainingOutput, "save_state", save_state)
 
 
 def transfer_options(teacher: Path) -> list[str]:
@@ -218,16 +196,14 @@ def test_a_joint_transfer_pulls_the_student_to_its_teacher(files: Path, teacher:
     """More epochs of it: a smaller distance. The task's one epoch has a learning rate of next to nothing."""
     losses = []
     for epochs in (1, 8):
-        output, stderr = tmp_path / str(epochs), io.StringIO()
-        parser = argparse.ArgumentParser()
-        cli.add_arguments(parser)
+        output, progress = tmp_path / str(epochs), Lines()
         sizes = [part for key, value in SIZES.items() for part in ("--set", f"{key}={value}")]
         paths = ["--train", str(files / "train.tsv"), "--dev", str(files / "dev.tsv"), "--output", str(output)]
         options = ["--model", "mobilebert", "--max-seq-len", "12", "--batch-size", "16", "--vocab", str(files), *sizes,
                    *paths, "--teacher", str(teacher), "--transfer", "joint", "--transfer-epochs", str(epochs),
                    "--transfer-set", "mean=1", "--transfer-set", "learning_rate=1e-2", "--epochs", "1"]  # fmt: skip
-        cli.run(parser.parse_args(options), io.StringIO(), stderr)
-        line = next(line for line in stderr.getvalue().splitlines() if line.startswith(f"epoch {epochs}/{epochs + 1} "))
+        train_model(request(*options), progress=progress)
+        line = next(line for line in progress.lines if line.startswith(f"epoch {epochs}/{epochs + 1} "))
         assert "train" not in line  # there is nothing to be right or wrong about
         losses.append(float(line.split("loss ")[1].split()[0]))
     assert losses[1] < 0.8 * losses[0]

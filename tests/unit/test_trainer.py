@@ -1,9 +1,6 @@
 """The training loop in one process, with the smallest SGNN: what must not stop it, and what must."""
 
-import argparse
 import errno
-import io
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -12,16 +9,18 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from exporters.commands import train as cli
+from exporters import train as train_model
 from models_tf.checkpoints import atomic_files
 from models_tf.checkpoints import projection as checkpoint
 from models_tf.errors import InputError
+from models_tf.folders import manifest
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.prado.config import BRANCHES
 from models_tf.sgnn.config import SgnnConfig
 from models_tf.sgnn.model import Sgnn
 from models_tf.training.projection_learner import batch_seed
 from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
+from support.train_requests import request
 
 SIZES = {
     "sgnn": ["hidden_size=4", "hidden_layers=1"],
@@ -35,14 +34,10 @@ def write_rows(path: Path, rows: list[tuple[str, str]]) -> Path:
 
 
 def train(data: Path, output: Path, *options: str, model: str = "sgnn") -> dict[str, Any]:
-    parser = argparse.ArgumentParser()
-    cli.add_arguments(parser)
-    stdout = io.StringIO()
     files = ["--train", str(data), "--dev", str(data), "--output", str(output)]
     sizes = [part for size in (*SIZES[model], "projection.feature_size=16") for part in ("--set", size)]
     small = ["--model", model, *sizes, "--max-seq-len", "4"]
-    cli.run(parser.parse_args([*files, *small, "--epochs", "1", "--json", *options]), stdout, io.StringIO())
-    return json.loads(stdout.getvalue())
+    return train_model(request(*files, *small, "--epochs", "1", *options)).to_dict()
 
 
 @pytest.mark.parametrize("model", ["sgnn", "prado"])
@@ -77,7 +72,7 @@ def test_a_loss_that_is_not_finite_stops_training_and_no_such_checkpoint_is_writ
     single_label = losses.single_label
     monkeypatch.setattr(losses, "single_label", lambda *args: (single_label(*args)[0] * np.inf, single_label(*args)[1]))
     rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")] * 4)
-    with pytest.raises(InputError, match=r"The loss must stay finite.*epoch 1, batch 1.*nothing was written"):
+    with pytest.raises(InputError, match=r"The loss must stay finite.*epoch 1, batch 1.*Nothing was written"):
         train(rows, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -94,9 +89,9 @@ def test_weights_that_the_last_step_broke_are_not_written(tmp_path: Path, monkey
 @pytest.mark.parametrize(
     ("files_that_fit", "outcome", "left"),
     [
-        (0, "No space left on device; nothing was written.", []),
-        (2, "No space left on device; nothing was written.", []),
-        (3, "the best checkpoint so far is kept in", ["config.json", "labels.txt", "model.safetensors"]),
+        (0, "No space left on device. Nothing was written.", []),
+        (3, "No space left on device. Nothing was written.", []),
+        (4, "The best checkpoint so far is kept in", [manifest.FILE, "config.json", "labels.txt", "model.safetensors"]),
     ],
 )
 def test_a_full_disk_leaves_whole_files_only_and_says_which(
@@ -121,10 +116,36 @@ def test_a_full_disk_leaves_whole_files_only_and_says_which(
 def test_forcing_removes_what_an_earlier_training_left(tmp_path: Path) -> None:
     rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")] * 4)
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "resume.safetensors").write_bytes(b"old")
+    for name in ("resume.safetensors", "compression.json", "config.json"):
+        (tmp_path / "out" / name).write_bytes(b"old")
+    manifest.add(tmp_path / "out", "train", ["resume.safetensors", "compression.json", "config.json"])
     train(rows, tmp_path / "out", "--force")
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == ["config.json", "labels.txt", "model.safetensors"]
+    assert names == [manifest.FILE, "config.json", "labels.txt", "model.safetensors"]
+    assert "compression.json" not in (manifest.read(tmp_path / "out") or ())
+
+
+@pytest.mark.parametrize("ours", [["resume.safetensors"], []], ids=["one of two", "none"])
+def test_forcing_keeps_the_files_of_others(tmp_path: Path, ours: list[str]) -> None:
+    rows, out = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")] * 4), tmp_path / "out"
+    out.mkdir()
+    for name in (*ours, "labels.txt"):
+        (out / name).write_bytes(b"theirs")
+    if ours:
+        manifest.add(out, "train", ours)
+    with pytest.raises(InputError, match=r"--force replaces only folders.*labels\.txt is not one of its files"):
+        train(rows, out, "--force")
+    assert (out / "labels.txt").read_bytes() == b"theirs"
+
+
+def test_a_training_does_not_write_into_what_it_reads(tmp_path: Path) -> None:
+    rows, teacher = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")] * 4), tmp_path / "teacher"
+    train(rows, teacher)
+    before = {path.name: path.read_bytes() for path in teacher.iterdir()}
+    for output in (teacher, teacher / "student"):
+        with pytest.raises(InputError, match="--output must not"):
+            train(rows, output, "--teacher", str(teacher), "--force")
+    assert {path.name: path.read_bytes() for path in teacher.iterdir()} == before
 
 
 def test_teacher_logits_that_are_not_finite_are_named_by_row(tmp_path: Path) -> None:

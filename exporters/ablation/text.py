@@ -1,4 +1,4 @@
-"""An ablation as text: a table of layers and heads, one of layers; changes in points against the whole model."""
+"""An ablation as text: a table of layers and heads, one of layers; changes in points from the whole model."""
 
 from collections.abc import Sequence
 

@@ -1,0 +1,1 @@
+"""Ablation as a function: `ablate(AblateRequest(...))`."""

@@ -1,0 +1,1 @@
+"""Compression as a function: `compress(CompressRequest(...))`, and what a compression chooses by, for every command."""

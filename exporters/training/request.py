@@ -1,0 +1,198 @@
+"""`TrainRequest`: everything that one training needs to know. The flags of the command are its fields.
+
+Checks what can be checked before anything is read; imports neither TensorFlow nor numpy.
+"""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporters.request_fields import check_fields
+from exporters.training import settings as made
+from exporters.training.settings import POWERBERT
+from models_tf import registry
+from models_tf.compress.settings import Compression
+from models_tf.errors import InputError
+from models_tf.ops.projection.config import FEATURES
+from models_tf.prado.text_config import MAX_SEQ_LEN
+from models_tf.training.settings import TrainingSettings
+from models_tf.training.token_settings import TokenSettings
+
+DEFAULT_MODEL = "prado"
+# Fields of one kind of model: with the other they would do nothing.
+_ONLY_FOR = {
+    registry.PROJECTION: (
+        "multi_label", "label_separator", "features", "distortion", "class_weights", "teacher_logits"
+    ),
+    registry.TOKENS: (
+        "task", "text_pair_column", "vocab", "preset", "checkpoint", "weight_decay", "init_from_teacher", "hidden_weight",
+        "attention_weight", "freeze_embedding", "movement", "movement_keep", "movement_overrides",
+        "transfer", "transfer_epochs", "transfer_overrides", "unlabelled", "distill_epochs", "distill_learning_rate",
+        "loose_tags", "compression", "vocab_data",
+    ),
+}  # fmt: skip
+_ONLY_FOR_POWERBERT = ("fine_tune_epochs", "search_epochs", "keep_share", "search_overrides")
+# Fields that do nothing without another one.
+_NEEDS = {
+    "transfer_epochs": "transfer", "transfer_overrides": "transfer", "movement_keep": "movement",
+    "movement_overrides": "movement", "distill_epochs": "unlabelled", "distill_learning_rate": "unlabelled",
+    "label_separator": "multi_label",
+}  # fmt: skip
+_NEEDS_TEACHER = ("teacher_weight", "temperature")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainRequest:
+    """One training, into the checkpoint folder `output`. None means the default of the kind of model (`--help` lists
+    them); a wrong type or combination is an InputError.
+
+    Every model: `train` and `dev` are labelled files, `dev` chooses the best epoch. `force` replaces a folder that was
+    written before, `resume` continues a training that was stopped. `overrides` are texts KEY=VALUE for fields of the
+    model's config. `teacher` are checkpoints to learn from as well, with `teacher_weight` and `temperature`.
+
+    Projection models: `multi_label` rows have several labels with `label_separator` between them; `teacher_logits` is a
+    .npy file with one row for each row of `train`.
+
+    Token models: `checkpoint` is fine-tuned; without it a new model of a `preset`'s sizes starts with the vocabulary
+    `vocab`. `compression` makes it smaller first, choosing on the rows of `train`, and `vocab_data` are the texts whose
+    tokens a pruned vocabulary keeps (default: those of the training). `movement` prunes weights during the training,
+    `transfer` and `unlabelled` learn from the teacher before it. powerbert alone: `fine_tune_epochs`, `search_epochs` and
+    `keep_share`, with which it searches for the tokens to keep.
+    """
+
+    train: Path
+    dev: Path
+    output: Path
+    model: str = DEFAULT_MODEL
+    force: bool = False
+    resume: bool = False
+    text_column: str | None = None
+    label_column: str | None = None
+    max_seq_len: int | None = None
+    overrides: tuple[str, ...] = ()
+    epochs: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
+    label_smoothing: float | None = None
+    average: float | None = None
+    patience: int | None = None
+    save_minutes: float | None = None
+    seed: int | None = None
+    teacher: tuple[Path, ...] = ()
+    teacher_weight: float | None = None
+    temperature: float | None = None
+
+    multi_label: bool = False
+    label_separator: str | None = None
+    features: str | None = None
+    distortion: float | None = None
+    class_weights: str | None = None
+    teacher_logits: Path | None = None
+
+    task: str | None = None
+    checkpoint: Path | None = None
+    vocab: Path | None = None
+    preset: str | None = None
+    text_pair_column: str | None = None
+    weight_decay: float | None = None
+    hidden_weight: float | None = None
+    attention_weight: float | None = None
+    freeze_embedding: bool = False
+    init_from_teacher: bool = False
+    movement: str | None = None
+    movement_keep: float | None = None
+    movement_overrides: tuple[str, ...] = ()
+    transfer: str | None = None
+    transfer_epochs: int | None = None
+    transfer_overrides: tuple[str, ...] = ()
+    unlabelled: Path | None = None
+    distill_epochs: int | None = None
+    distill_learning_rate: float | None = None
+    loose_tags: bool = False
+    compression: Compression | None = None
+    vocab_data: tuple[Path, ...] = ()
+    fine_tune_epochs: int | None = None
+    search_epochs: int | None = None
+    keep_share: float | None = None
+    search_overrides: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        kind = self.kind
+        for other, names in _ONLY_FOR.items():
+            for name in names:
+                if other != kind and self.is_given(name):
+                    flag = flag_of(name)
+                    raise InputError(
+                        f"{flag} is for {other} models ({', '.join(registry.names(other))}). "
+                        f"Received: {flag} with --model {self.model}."
+                    )
+        for name in _ONLY_FOR_POWERBERT:
+            if self.model != POWERBERT and self.is_given(name):
+                flag = flag_of(name)
+                raise InputError(f"{flag} is for --model powerbert. Received: {flag} with --model {self.model}.")
+        for name, needed in _NEEDS.items():
+            if self.is_given(name) and (not self.is_given(needed) or getattr(self, needed) == "none"):
+                shown = f" {getattr(self, name)!r}" if name == "label_separator" else ""
+                raise InputError(f"{flag_of(name)} needs {flag_of(needed)}. Received: {flag_of(name)}{shown} alone.")
+        for name in _NEEDS_TEACHER:
+            if self.is_given(name) and not (self.teacher or self.teacher_logits):
+                raise InputError(
+                    f"{flag_of(name)} needs --teacher or --teacher-logits. "
+                    f"Received: {flag_of(name)} {getattr(self, name)} alone."
+                )
+        if kind == registry.TOKENS:
+            self._check_tokens()
+        else:
+            self._check_projection()
+        self.settings  # noqa: B018 - checks the numbers
+
+    def _check_projection(self) -> None:
+        if self.features is not None and self.features not in FEATURES:
+            raise InputError(f"--features must be one of {', '.join(FEATURES)}. Received: {self.features}.")
+        if self.max_seq_len is not None and not 1 <= self.max_seq_len <= MAX_SEQ_LEN:
+            raise InputError(f"--max-seq-len must be 1 to {MAX_SEQ_LEN}. Received: {self.max_seq_len}.")
+
+    def _check_tokens(self) -> None:
+        wanted = self.compression
+        if self.vocab_data and not (wanted and wanted.prune_vocab):
+            raise InputError("--vocab-data needs --prune-vocab. Received: --vocab-data alone.")
+        if self.checkpoint is not None and self.preset is not None:
+            raise InputError("--preset is for a new model. Received: --preset with --checkpoint.")
+        if wanted and not self.checkpoint and (wanted.drop_layers or wanted.changes_width or wanted.ghosts is not None):
+            raise InputError(
+                "--drop-layers, --prune-heads, --prune-ffn and --ghosts make a --checkpoint smaller. "
+                "Received: no --checkpoint."
+            )
+
+    def is_given(self, name: str) -> bool:
+        """Whether a field was set: a number may be 0."""
+        value = getattr(self, name)
+        return not (value is None or value is False or value == ())
+
+    @property
+    def kind(self) -> str:
+        """What the model takes: `registry.PROJECTION` or `registry.TOKENS`."""
+        return registry.get(self.model).kind
+
+    @property
+    def inputs(self) -> tuple[tuple[str, Path | None], ...]:
+        """The files and folders that are read, with their flags: the output must be apart from them."""
+        names = ("train", "dev", "checkpoint", "vocab", "unlabelled", "teacher_logits")
+        several = [("--teacher", path) for path in self.teacher] + [("--vocab-data", path) for path in self.vocab_data]
+        return (*((flag_of(name), getattr(self, name)) for name in names), *several)
+
+    @functools.cached_property
+    def settings(self) -> TokenSettings | TrainingSettings:
+        """How to train: `TokenSettings` for token models, else `TrainingSettings`."""
+        try:
+            return made.for_tokens(self) if self.kind == registry.TOKENS else made.for_projection(self)
+        except InputError:
+            raise
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+
+def flag_of(name: str) -> str:
+    """The flag of a field: what the user typed, for messages."""
+    return "--" + ("set" if name == "overrides" else name.replace("_overrides", "_set").replace("_", "-"))

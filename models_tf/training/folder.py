@@ -1,0 +1,190 @@
+"""The folder that a training writes: made at the first write, whole files only, gone again if nothing was written.
+
+It grows in place, so that a training that is stopped keeps its best checkpoint and can continue. It registers with
+`open_folders`, which a run that must end early asks. Leaves out what the files hold.
+"""
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from models_tf.checkpoints import projection as checkpoint
+from models_tf.checkpoints.atomic_files import write_files
+from models_tf.errors import InputError
+from models_tf.folders import manifest, open_folders
+from models_tf.folders.output_folder import Inputs
+from models_tf.training.state import STATE_FILE, Position, save_state
+
+PROJECTION_FILES = (checkpoint.CONFIG_FILE, checkpoint.WEIGHTS_FILE, checkpoint.LABELS_FILE)
+COMMAND = "train"
+
+
+class TrainingFolder:
+    """`with TrainingFolder(path, ...) as folder:` refuses a folder that cannot be used, before anything is written."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        force: bool = False,
+        resume: bool = False,
+        files: Collection[str] = PROJECTION_FILES,
+        inputs: Inputs = (),
+    ) -> None:
+        """`files` are those of a checkpoint. `inputs` are flags and paths that the training reads: the folder must be apart
+        from them.
+        """
+        self.path, self._force, self.resume, self._files = path, force, resume, files
+        self._inputs = tuple(inputs)
+        self._caches, self._names = set[str](), set[str]()
+        self._made: list[Path] = []
+        self._replaced: dict[str, int] = {}  # files of an earlier run by their inodes: they go after the first write
+        self._has_state = resume
+        self._has_checkpoint = resume and (path / checkpoint.CONFIG_FILE).is_file()
+        self._writing = False
+
+    def __enter__(self) -> "TrainingFolder":  # noqa: PYI034 - typing.Self needs Python 3.11
+        self._check()
+        open_folders.register(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._remove_if_empty()
+        open_folders.unregister(self)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            place = f": {error.filename}" if error.filename else ""
+            left = self.outcome() or open_folders.NOTHING
+            raise InputError(f"{error.strerror or error}{place}. {left}") from error
+
+    def _check(self) -> None:
+        """Refuses a folder that is in use or cannot be written; leaves nothing behind."""
+        path = self.path
+        manifest.check_apart(path, self._inputs)
+        if path.exists() and not path.is_dir():
+            raise InputError(f"--output must be a folder. Received: {path} (a file).")
+        if self.resume:
+            self._check_resumed()
+        elif path.exists() and any(path.iterdir()):
+            if not self._force:
+                raise InputError(
+                    f"--output must be new. Received: {path} (exists). Remedy: --resume, --force or another name."
+                )
+            manifest.check_replaceable(path)
+            names = manifest.read(path) or ()
+            self._replaced = {name: (path / name).stat().st_ino for name in names if (path / name).is_file()}
+        try:
+            self._make_folder()
+            with tempfile.TemporaryFile(dir=path):
+                pass
+        except OSError as error:
+            raise InputError(
+                f"The output folder {path} cannot be written: {error.strerror or error}. Choose another --output."
+            ) from error
+        finally:
+            self._remove_if_empty()
+
+    def _check_resumed(self) -> None:
+        state = self.path / STATE_FILE
+        if not state.is_file():
+            raise InputError(
+                f"--resume needs {state}, which a training that was stopped leaves. Received: no such file."
+            )
+        known = manifest.read(self.path)
+        for name in self._files if known is not None else ():
+            if name not in (known or ()) and (self.path / name).exists():
+                raise InputError(
+                    f"--resume writes {self.path / name}, which is not a file of this training. Remedy: move it away."
+                )
+
+    def save_checkpoint(self, write: Callable[[Path], None]) -> None:
+        """`write` puts a whole checkpoint into the folder."""
+        with self._uncut(self._files):
+            write(self.path)
+            self._has_checkpoint = True
+
+    def save_state(self, position: Position, fingerprint: dict[str, Any], arrays: list[np.ndarray]) -> None:
+        with self._uncut((STATE_FILE,)):
+            save_state(self.path, position, fingerprint, arrays)
+            self._has_state = True
+
+    def save_cache(self, contents: Mapping[str, bytes]) -> None:
+        """Files that spare a resumed training some work; they go with the state."""
+        with self._uncut(contents):
+            write_files(self.path, contents)
+            self._caches |= set(contents)
+
+    def keep_cache(self, name: str) -> None:
+        """A cache of the training that is resumed; it goes with the state too."""
+        self._caches.add(name)
+
+    def remove_state(self) -> None:
+        """Training is complete: there is nothing to resume."""
+        for name in (STATE_FILE, *self._caches):
+            (self.path / name).unlink(missing_ok=True)
+        self._has_state = False
+
+    def discard(self) -> bool:
+        """Removes empty folders made here; False while files are being written, which end whole."""
+        if not self._writing:
+            self._remove_if_empty()
+        return not self._writing
+
+    def outcome(self) -> str:
+        """What a training that ends now leaves."""
+        parts = []
+        if self._has_state:
+            parts.append("Go on with --resume.")
+        if self._has_checkpoint:
+            parts.append(f"The best checkpoint so far is kept in {self.path}.")
+        return " ".join(parts)
+
+    @contextlib.contextmanager
+    def _uncut(self, names: Collection[str]) -> Iterator[None]:
+        """Writes the files `names` without being interrupted."""
+        self._make_folder()
+        self._writing = True
+        try:
+            self._names |= set(names)
+            manifest.add(self.path, COMMAND, names)
+            yield
+            self._remove_replaced()
+        finally:
+            self._writing = False
+            open_folders.committed()
+
+    def _remove_replaced(self) -> None:
+        """--force: what an earlier run left and this one has not written anew does not fit it."""
+        if not self._replaced:
+            return
+        for name, inode in self._replaced.items():
+            path = self.path / name
+            if path.is_file() and path.stat().st_ino == inode:
+                path.unlink()
+        self._replaced = {}
+        write_files(self.path, {manifest.FILE: manifest.content(COMMAND, self._names)})
+
+    def _make_folder(self) -> None:
+        missing = [path for path in (self.path, *self.path.parents) if not path.exists()]
+        for path in reversed(missing):
+            self._made.append(path)  # first: a run may be ended in between
+            path.mkdir(exist_ok=True)
+
+    def _remove_if_empty(self) -> None:
+        """Removes the folders made here that hold nothing, or nothing but the manifest of files that never came."""
+        if self._made and self.path.is_dir() and [found.name for found in self.path.iterdir()] == [manifest.FILE]:
+            (self.path / manifest.FILE).unlink()
+        while self._made:
+            try:
+                self._made[-1].rmdir()
+            except FileNotFoundError:
+                pass
+            except OSError:  # it holds something
+                return
+            self._made.pop()

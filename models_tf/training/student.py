@@ -1,0 +1,103 @@
+"""The model that a token training starts from: its tokenizer files, and a checkpoint's weights or random ones."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from models_tf import registry
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.encoder import EncoderCheckpoint, OpenCheckpoint
+from models_tf.encoder.config import EncoderConfig
+from models_tf.errors import InputError
+from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB, read_tokenizer_files
+from models_tf.tokenizers.tokenizer import Tokenizer
+from models_tf.training.overrides import parse_value, split_override
+from models_tf.training.token_settings import HEAD_OF_TASK, TokenSettings
+
+_SET_ELSEWHERE = {
+    "model_type": "use --model",
+    "vocab_size": "it is counted in --vocab",
+    "num_labels": "they are counted in --train",
+    "id2label": "they are counted in --train",
+    "label2id": "they are counted in --train",
+}
+# What a vocabulary file of another name is, by its suffix.
+_VOCABULARIES = {".model": SPIECE, ".json": TOKENIZER}
+_DROPOUTS = {"hidden_dropout_prob": "hidden_dropout", "attention_probs_dropout_prob": "attention_dropout"}
+
+
+def tokenizer_files(
+    settings: TokenSettings, start: OpenCheckpoint | None, teacher: EncoderCheckpoint | None
+) -> tuple[dict[str, bytes], str]:
+    """The files of --vocab, else of --checkpoint, else of --teacher; and where they come from."""
+    path = settings.vocab
+    if path is not None:
+        if path.is_dir():
+            return read_tokenizer_files(path), str(path)
+        if not path.is_file():
+            raise InputError(f"--vocab must be {VOCAB} or a folder with it. Received: {path} (no such file).")
+        return {_VOCABULARIES.get(path.suffix, VOCAB): path.read_bytes()}, str(path)
+    if start is not None:
+        return start.tokenizer_files, str(settings.checkpoint)
+    if teacher is not None and teacher.tokenizer_files:
+        return teacher.tokenizer_files, str(settings.teacher[0])
+    raise InputError(f"A new model needs --vocab, {VOCAB} or a folder with it. Received: neither it nor a checkpoint.")
+
+
+def stored_student(
+    start: OpenCheckpoint, settings: TokenSettings, labels: Sequence[str], overrides: Sequence[str]
+) -> EncoderCheckpoint:
+    """The checkpoint's weights, with a new head where it has none for these labels. `overrides` may set dropouts alone."""
+    head = HEAD_OF_TASK[settings.task]
+    student = start.read(head=head, new_head_labels=labels, seed=settings.seed)
+    return dataclasses.replace(student, config=_with_dropouts(student.config, overrides))
+
+
+def new_student(
+    model: str, settings: TokenSettings, tokenizer: Tokenizer, labels: Sequence[str], overrides: Sequence[str]
+) -> EncoderCheckpoint:
+    """Random weights of a preset's sizes, changed by `overrides`; without tokenizer files."""
+    document = _document(model, settings, tokenizer, overrides)
+    return checkpoint.random_init(model, document, head=HEAD_OF_TASK[settings.task], labels=labels, seed=settings.seed)
+
+
+def check_length(student: EncoderCheckpoint, settings: TokenSettings) -> None:
+    if settings.max_seq_len > student.config.max_positions:
+        raise InputError(
+            f"--max-seq-len must be at most the model's positions, {student.config.max_positions}. "
+            f"Received: {settings.max_seq_len}."
+        )
+
+
+def _with_dropouts(config: EncoderConfig, overrides: Sequence[str]) -> EncoderConfig:
+    """A trained model has its sizes; how much is dropped in training can be chosen."""
+    for override in overrides:
+        key, text = split_override(override)
+        if text is None or key not in _DROPOUTS:
+            raise InputError(
+                f"--set with --checkpoint must be KEY=VALUE with {' or '.join(_DROPOUTS)}. Received: {override}."
+            )
+        try:
+            config = EncoderConfig(**{**config.to_dict(), _DROPOUTS[key]: float(parse_value(text, 0.0, override))})
+        except InputError:
+            raise
+        except ValueError as error:
+            raise InputError(str(error)) from error
+    return config
+
+
+def _document(model: str, settings: TokenSettings, tokenizer: Tokenizer, overrides: Sequence[str]) -> dict[str, Any]:
+    """config.json of a new model: a preset, changed by --set."""
+    family = registry.get(model).family()
+    document = dict(family.preset(settings.preset))
+    for override in overrides:
+        key, text = split_override(override)
+        if key in _SET_ELSEWHERE:
+            raise InputError(f"--set cannot change {key}: {_SET_ELSEWHERE[key]}. Received: {override}.")
+        if text is None or key not in document:
+            raise InputError(
+                f"--set must be KEY=VALUE with a key of {model}'s config.json. Received: {override}."
+                + registry.nearest(key, tuple(document))
+            )
+        document[key] = parse_value(text, document[key], override)
+    return {**document, "vocab_size": tokenizer.vocab_size, "pad_token_id": tokenizer.pad_id}
