@@ -13,6 +13,7 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
 from models_tf.tokenizers.tokenizer import Tokenizer
 from support.checkpoints import LENGTH, write_checkpoint
+from support.compress_cases import bert, stored
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
@@ -104,3 +105,24 @@ def test_the_tags_of_the_example_are_those_of_the_model(tmp_path: Path) -> None:
     sure = [(tag, p) for (_, tag), p in zip(shown, places, strict=True) if p >= 0 and best[p, -1] - best[p, -2] > 0.5]
     assert len(sure) > 5
     assert [tag for tag, _ in sure] == [origin.labels[logits[place].argmax()] for _, place in sure]
+
+
+def test_the_training_example_tells_its_epochs_and_writes_a_checkpoint(tmp_path: Path) -> None:
+    rows = "".join(f"{'play' if number % 2 else 'stop'} number {number}\t{number % 2}\n" for number in range(32))
+    (tmp_path / "rows.tsv").write_text(f"text\tlabel\n{rows}")
+    out = run("train_from_python.py", tmp_path / "rows.tsv", tmp_path / "rows.tsv", tmp_path / "out")
+    assert "epoch 3/3" in out
+    assert "on 32 rows, best epoch" in out
+    assert (tmp_path / "out" / "model.safetensors").is_file()
+
+
+def test_the_compression_and_ablation_examples_take_a_bert(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path / "bert", stored(bert()))
+    rows = "".join(f"{number} {number % 7}\t{('no', 'yes', 'perhaps')[number % 3]}\n" for number in range(24))
+    (tmp_path / "rows.tsv").write_text(f"text\tlabel\n{rows}")
+    out = run("compress_from_python.py", tmp_path / "bert", tmp_path / "rows.tsv", tmp_path / "small")
+    assert "heads kept in each layer: [2, 2, 2]" in out
+    assert (tmp_path / "small" / "compression.json").is_file()
+    out = run("ablate_from_python.py", tmp_path / "small", tmp_path / "rows.tsv")
+    assert "whole model: accuracy" in out
+    assert out.count("without layer") == 3

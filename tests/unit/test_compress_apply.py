@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from models_tf.compress.ablation_text import to_text
 
+from exporters.ablation.text import to_text
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress import heads, layers, width
 from models_tf.compress.ablation import ablate

@@ -1,4 +1,7 @@
-"""Arrows between the packages go one way: exporters -> {quantize, models_tf}, and those two stand alone."""
+"""Arrows between the packages go one way: exporters -> {quantize, models_tf}, and those two stand alone.
+
+Inside of them, too: training and compression do not know each other, and only the program knows its arguments and signals.
+"""
 
 import ast
 from pathlib import Path
@@ -17,6 +20,15 @@ LIGHT = (
     "exporters/__init__.py",
     "exporters/commands/main.py",
     "exporters/commands/completion.py",
+    "exporters/commands/ablate.py",
+    "exporters/commands/compress.py",
+    "exporters/commands/compression_flags.py",
+    "exporters/commands/request_values.py",
+    "exporters/commands/train.py",
+    "exporters/training/request.py",
+    "exporters/training/settings.py",
+    "exporters/compression/request.py",
+    "exporters/ablation/request.py",
     "exporters/commands/export.py",
     "exporters/commands/flags.py",
     "exporters/commands/models.py",
@@ -53,6 +65,41 @@ HEAVY = {
 }
 
 
+# Packages that must not import each other, whoever is in between in the folders.
+APART = (("models_tf.training", "models_tf.compress"),)
+# Where a program's arguments and signals may be known.
+PROGRAM = ("exporters.commands", "exporters.console", "exporters.__main__")
+# Processes that the package itself starts with `python -m`: they have arguments, and no user types them.
+WORKERS = ("exporters.formats.tflite.runtime_worker", "models_tf.ops.projection.tflite_probe")
+
+
+def is_in(module: str, package: str) -> bool:
+    return f"{module}.".startswith(f"{package}.")
+
+
+def broken_rules(module: str, source: str) -> list[str]:
+    """What `source`, as the module of this name, imports or reads and must not. Looks into functions too."""
+    names, reads_arguments = set(), False
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Attribute) and node.attr == "argv":
+            reads_arguments = True
+    found = []
+    for pair in APART:
+        for own, other in (pair, pair[::-1]):
+            if is_in(module, own):
+                found += [f"{module} imports {name}" for name in sorted(names) if is_in(name, other)]
+    if not any(is_in(module, package) for package in PROGRAM):
+        program = ("argparse", "signal", "_signal", "sys.argv")
+        found += [f"{module} imports {name}" for name in sorted(names) if any(is_in(name, one) for one in program)]
+        if reads_arguments and module not in WORKERS:
+            found.append(f"{module} reads sys.argv")
+    return found
+
+
 def imported(path: Path, *, top_level_only: bool = False) -> set[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = set()
@@ -80,3 +127,36 @@ def test_modules_behind_help_import_nothing_heavy(name):
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_modules_are_named_for_what_they_do(path):
     assert path.stem not in {"utils", "util", "common", "helpers", "misc", "onnx", "tflite", "tensorflow"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_training_and_compression_are_apart_and_the_library_is_not_a_program(path):
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    assert broken_rules(module, path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("models_tf.training.trainer", "from models_tf.compress import apply"),
+        ("models_tf.training.trainer", "import models_tf.compress.rows"),
+        ("models_tf.training.trainer", "from models_tf import compress"),
+        ("models_tf.compress.rows", "def f():\n    from models_tf.training.folder import TrainingFolder"),
+        ("models_tf.training.folder", "import signal"),
+        ("models_tf.compress.settings", "from argparse import Namespace"),
+        ("exporters.training.run", "import argparse"),
+        ("exporters.pipeline", "import sys\nprint(sys.argv)"),
+        ("quantize.recipe", "from sys import argv"),
+    ],
+)
+def test_the_rules_see_an_import_that_breaks_them(module, line):
+    assert len(broken_rules(module, line)) == 1
+
+
+def test_the_rules_allow_what_is_needed():
+    assert (
+        broken_rules("exporters.training.run", "from models_tf.training import trainer\nimport models_tf.compress")
+        == []
+    )
+    assert broken_rules("exporters.commands.train", "import argparse, signal, sys\nsys.argv") == []
+    assert broken_rules("models_tf.training.trainer", "from models_tf.training import schedule") == []
