@@ -7,6 +7,7 @@ another user, or of a process that may be alive are not touched.
 
 import os
 import shutil
+import stat
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from pathlib import Path
 
 from models_tf.folders import manifest, run_marker
 from models_tf.folders.output_folder import OLD, PARTIAL, SCRATCH
+
+_COMMIT_SECONDS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,27 +39,30 @@ class Leftover:
 
 def find(folder: Path, *, older_than_seconds: float) -> Iterator[Leftover]:
     """The leftovers directly inside `folder`, in the order of their names."""
-    now = time.time()
     for path in sorted(folder.iterdir()):
-        old = OLD in path.name
-        if not path.name.startswith(".") or path.is_symlink() or not (old or PARTIAL in path.name) or not path.is_dir():
+        is_old = OLD in path.name
+        if not path.name.startswith(".") or not (is_old or PARTIAL in path.name):
             continue
-        run = run_marker.read(path if old else path / SCRATCH)
-        status = path.stat()
-        if run is None or run.user != os.getuid() or status.st_uid != os.getuid() or run.may_be_alive:
+        if path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.getuid():
             continue
-        age = now - max(status.st_mtime, *(file.stat().st_mtime for file in _files(path)), status.st_mtime)
-        if age < older_than_seconds:
+        statuses = [path.stat(), *(file.stat() for file in path.rglob("*") if not file.is_symlink())]
+        age = time.time() - max(status.st_mtime for status in statuses)
+        if age < older_than_seconds or not _is_dead(path, age, is_old=is_old):
             continue
         place = folder / path.name[1:].partition(OLD)[0]
-        alone = old and (path / "old").is_dir() and manifest.read(place) is None
+        is_only_copy = is_old and (path / "old").is_dir() and manifest.read(place) is None
         yield Leftover(
             path=path,
             age_seconds=age,
-            size_bytes=sum(file.stat().st_size for file in _files(path)),
-            only_copy_of=place if alone else None,
+            size_bytes=sum(status.st_size for status in statuses if stat.S_ISREG(status.st_mode)),
+            only_copy_of=place if is_only_copy else None,
         )
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+def _is_dead(path: Path, age: float, *, is_old: bool) -> bool:
+    """Whether it is ours, and of a process that is gone."""
+    run = run_marker.read(path if is_old else path / SCRATCH)
+    if run is not None:
+        return run.user == os.getuid() and not run.may_be_alive
+    # A commit removes the marker, and takes a moment from there to the new name.
+    return not is_old and age > _COMMIT_SECONDS and manifest.read(path) is not None

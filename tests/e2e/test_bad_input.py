@@ -7,12 +7,15 @@ import resource
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from exporters.commands.main import main
+from support.checkpoints import write_checkpoint
 from support.export_command import command, environment, everything_under, run
 
 # Progress would be shown without it: bad input is one line all the same.
@@ -112,7 +115,21 @@ def test_an_output_folder_that_exists(refused, tmp_path):
     (folder / "out").mkdir(parents=True)
     (folder / "out" / "mine.txt").write_text("mine")
     refused("--model", "prado", "--output", "out", words=["exists", "--force"])
-    refused("--model", "prado", "--output", "out", "--force", words=["only folders that an export wrote"])
+    refused(
+        "--model", "prado", "--output", "out", "--force", words=["only folders that export-mobile wrote", "mine.txt"]
+    )
+    (folder / "out" / "report.json").write_text("{}")  # the name alone proves nothing
+    refused("--model", "prado", "--output", "out", "--force", words=["only folders that export-mobile wrote"])
+
+
+@pytest.mark.parametrize("output", ["mine", "mine/deep/out", "."])
+@pytest.mark.parametrize("name", ["export", "profile"])
+def test_an_output_folder_that_is_holds_or_lies_in_the_checkpoint(refused, tiny_checkpoint, tmp_path, name, output):
+    folder = tmp_path / "fresh"
+    model = () if name == "export" else ("--model", "bert")
+    source = tiny_checkpoint if name == "export" else write_checkpoint(tmp_path / "bert", "bert")
+    shutil.copytree(source, folder / "mine")
+    refused(name, *model, "--checkpoint", "mine", "--output", output, "--force", words=["--output must not"])
 
 
 @pytest.mark.parametrize("place", ["file/out", "/proc/nowhere/out"])
@@ -278,6 +295,50 @@ def test_weights_that_float16_cannot_hold(refused, tiny_checkpoint, tmp_path):
         words=["Recipe fp16 needs weights below 65504. Received: ", "Choose another --quantize."],
         json=False,
     )
+
+
+@pytest.mark.parametrize("json_flag", [["--json"], []], ids=["json", "plain"])
+def test_a_full_folder_for_temporary_files_is_one_line(tiny_checkpoint, tmp_path, monkeypatch, capfd, json_flag):
+    made = tempfile.mkdtemp
+
+    def full(*arguments: object, dir: object = None, **options: object) -> str:  # noqa: A002 - as in tempfile
+        return made(*arguments, dir=dir, **options) if dir is not None else "/dev/full/no-room"
+
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    flags = ["--checkpoint", str(tiny_checkpoint), "--quantize", "float32", "--output", str(tmp_path / "out")]
+    assert main([*flags, *json_flag]) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert f"could not save the model in {tempfile.gettempdir()}" in captured.err
+    assert "TMPDIR" in captured.err
+    assert everything_under(tmp_path) == []
+
+
+def test_no_folder_for_temporary_files_at_all_is_one_line(tiny_checkpoint, tmp_path, monkeypatch, capfd):
+    def none() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    flags = ["--checkpoint", str(tiny_checkpoint), "--quantize", "float32", "--output", str(tmp_path / "out")]
+    with monkeypatch.context() as patch:  # pytest needs such a folder too
+        patch.setattr(tempfile, "_get_default_tempdir", none)
+        patch.setattr(tempfile, "tempdir", None)
+        assert main(flags) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert "No usable temporary directory" in captured.err
+    assert everything_under(tmp_path) == []
+
+
+def test_python_without_docstrings_exports_too(tiny_checkpoint, tmp_path):
+    flags = ("--checkpoint", tiny_checkpoint, "--quantize", "int8", "--output", "out")
+    python, *rest = command(*flags)
+    done = subprocess.run(
+        [python, "-OO", *rest], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["passed"]
 
 
 PLAIN_ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

@@ -1,6 +1,8 @@
 """The command: quick help, one-line errors, exit codes."""
 
 import os
+import shlex
+import signal
 import subprocess
 import sys
 from importlib import metadata
@@ -91,6 +93,65 @@ def test_help_names_the_presets_of_every_family_the_default_first():
         f"{name} {', '.join(registry.get(name).family().presets)}" for name in registry.names(registry.TOKENS)
     )
     assert registry.presets() == found
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_help_of_every_command_has_everyday_flags_first_two_examples_and_no_rare_flags(name, capsys):
+    assert cli.main([name, "--help"]) == 0
+    text = capsys.readouterr().out
+    titles = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles[0] in ("everyday flags:", "positional arguments:") or name == "models"
+    module = cli.command(name)
+    assert len(module.EXAMPLES) == 2
+    for example in module.EXAMPLES:
+        assert f"\n  {example}\n" in text
+        assert example.startswith("export-mobile")
+    assert name == "compress" or "--ghost-kernel" not in text
+
+
+@pytest.mark.parametrize("name", ["export", "train"])
+def test_help_all_has_the_flags_of_compression_too(name, capsys):
+    assert cli.main([name, "--help-all"]) == 0
+    text = capsys.readouterr().out
+    assert "--ghost-kernel" in text
+    assert text.index("--ghost-kernel") > text.index("--seed")
+    assert "--help-all" in text
+
+
+def test_the_examples_of_every_command_are_flags_that_it_has():
+    for name in cli.COMMANDS:
+        flags = set(cli.parser_of(name)._option_string_actions)
+        for example in cli.command(name).EXAMPLES:
+            typed = example.partition(" > ")[0].partition(" | ")[0]
+            assert {word for word in shlex.split(typed) if word.startswith("--")} <= flags
+
+
+def test_export_may_be_named_like_the_other_commands(capsys):
+    assert cli.main(["export", "--model", "pardo"]) == 2
+    assert "Did you mean prado?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("distilbert", ["bert with fewer layers", "--drop-layers", "tagger"]),
+        ("distilbert-base-uncased", ["bert with fewer layers"]),
+        ("roberta", ["not supported", "nearest is bert"]),
+        ("microsoft/deberta-v3-small", ["not supported", "nearest is bert"]),
+        ("tinybert", ["small BERT: use bert"]),
+        ("gpt2", ["not supported"]),
+        ("brt", ["Did you mean bert?"]),
+        ("gostbert", ["Did you mean ghostbert?"]),
+        ("mobilbert", ["Did you mean mobilebert?"]),
+        ("squeezebert", ["expected one of prado"]),
+    ],
+)
+def test_an_unknown_model_is_answered_with_what_is_supported_and_near_in_meaning(name, words):
+    with pytest.raises(InputError) as caught:
+        registry.get(name)
+    text = str(caught.value)
+    assert all(word in text for word in (*words, *registry.MODELS, f"Received: {name}."))
+    assert name == "gostbert" or "Did you mean ghostbert" not in text
 
 
 @pytest.mark.parametrize(
@@ -218,14 +279,14 @@ def test_a_full_disk_under_stdout_is_one_line():
     assert done.stderr == "export-mobile: No space left on device. Nothing was written.\n"
 
 
-# Stands for any import that is cut by Ctrl-C and makes something else of it.
+# Stands for any import that is cut by a signal and makes something else of it.
 CUT_IMPORT = """
 import os, signal, sys
 class Finder:
     def find_spec(self, name, path=None, target=None):
         if name == "exporters.commands.main":
             try:
-                os.kill(os.getpid(), signal.SIGINT)
+                os.kill(os.getpid(), signal.NUMBER)
                 for _ in range(1000): pass
             except BaseException:
                 raise ImportError("swallowed")
@@ -235,19 +296,44 @@ sys.exit(main())
 """
 
 
-def test_ctrl_c_while_the_command_is_imported_is_one_line():
-    # A shell that runs the tests in the background has Ctrl-C ignored.
-    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + CUT_IMPORT
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "export-mobile: interrupted. Nothing was written.\n"
+def cut_import(number: str, handler: str) -> subprocess.CompletedProcess:
+    # A shell that runs the tests in the background has Ctrl-C ignored: the handler is always said.
+    code = f"import signal; signal.signal(signal.{number}, {handler})\n" + CUT_IMPORT.replace("NUMBER", number)
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_ctrl_c_that_the_caller_ignores_stays_ignored():
-    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + CUT_IMPORT
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    ("number", "usual", "code", "word"),
+    [("SIGINT", "signal.default_int_handler", 2, "interrupted"), ("SIGTERM", "signal.SIG_DFL", 143, "terminated")],
+)
+def test_a_signal_while_the_command_is_imported_is_one_line(number, usual, code, word):
+    done = cut_import(number, usual)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr == f"export-mobile: {word}. Nothing was written.\n"
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_a_signal_that_the_caller_ignores_stays_ignored_while_the_command_is_imported(number):
+    done = cut_import(number, "signal.SIG_IGN")
     assert done.returncode == 2
     assert "nothing to do" in done.stderr
+
+
+def test_calling_the_command_from_python_changes_no_signal_handler(capsys):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    assert cli.main(["models"]) == 0
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+@pytest.mark.parametrize("interpreter", [("-OO",), ("-B", "-OO", "-X", "utf8"), ("-OOB",)], ids=" ".join)
+def test_python_without_docstrings_starts_again_with_them(interpreter):
+    code = "import runpy, sys; sys.argv[1:] = ['models']; runpy.run_module('exporters', run_name='__main__')"
+    for arguments in (["-m", "exporters", "models"], ["-c", code]):
+        done = subprocess.run(
+            [sys.executable, *interpreter, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("prado ")
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
