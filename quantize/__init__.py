@@ -1,1 +1,4 @@
-"""Recipes, calibration and quantizers of TFLite and ONNX models."""
+"""Recipes, calibration and quantizers for TFLite and ONNX models.
+
+What both formats share stands here; `tflite/` and `onnx/` have the same modules.
+"""

@@ -1,9 +1,9 @@
-"""Ranges of masked attention scores, so that padding gets exactly no weight and the other scores keep a small step.
+"""Ranges of masked attention scores, so that padding gets no weight at all and the other scores keep a small step.
 
 A graph adds a large negative number to the scores of padding before the softmax. With that number in the range, eight
-bits leave a coarse step for the scores that matter (-10000: a step of 39). But what lies far below the largest score of
-its row has no part in the softmax, so the range may end there: padding is clipped to its lower end, whatever the padded
-tokens hold. The formats find the tensors (`tflite_ranges.py`, `onnx_ranges.py`); the numbers come from here.
+bits leave a coarse step for the scores that matter (-10000: a step of 39). But a score far below the largest one of its
+row does not matter to the softmax, so the range may end there: padding is clipped to its lower end, whatever the padded
+tokens hold. Each format's `ranges.py` finds the tensors; the numbers come from here.
 """
 
 import math
@@ -13,11 +13,11 @@ PADDING_SHARE = 6.0
 
 
 def masked_range(calibrated: tuple[float, float], peak: float, keys: int, bias: float) -> tuple[float, float]:
-    """Range of masked scores; `peak` is the smallest of all rows' largest scores, `keys` the number of scores in a row.
+    """Range of masked scores. `peak`: the smallest of all rows' largest scores; `keys`: the number of scores in a row.
 
-    `bias` is what is added to padding. Where calibration saw none, rows with fewer tokens may have smaller peaks: then the
-    smallest score of all stands for the peak. The range also serves the scores in front of the mask: what is clipped
-    there would be clipped behind it.
+    `bias` is what is added to padding. Where calibration saw none, rows with fewer tokens may have smaller peaks: then
+    the smallest score of all stands for the peak. The range also serves the scores in front of the mask: what is
+    clipped there would be clipped behind it.
     """
     low, high = calibrated
     if keys < 1 or not low <= peak <= high:

@@ -1,10 +1,10 @@
 """Factors for the channels that dense layers read and make, so that one 8-bit scale serves all channels of a tensor.
 
 An encoder with layer norms has a few channels with values a hundred times those of the others, and one scale for all of
-them leaves the others a handful of steps. In float, a factor for each channel can be moved through a dense layer without
-changing what it computes: the weights take up what the input is divided by (SmoothQuant), and are divided by what the
-result is multiplied with. Layers that share weights share the factors too. The passes `level_dense` of both formats place
-the factors; the numbers come from here.
+them leaves the others a handful of steps. In float, a factor for each channel can be moved through a dense layer
+without changing what it computes: the weights take up what the input is divided by (SmoothQuant), and are divided by
+what the result is multiplied with. Layers that share weights share the factors too. The passes `level_dense` of both
+formats place the factors; the numbers come from here.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence

@@ -19,9 +19,9 @@ Rows = Iterable[Mapping[str, Array]]
 class CalibrationRanges:
     """Smallest and largest value of each tensor, by tensor name.
 
-    `row_peaks` holds, for what a softmax reads, the smallest of all maxima along the last axis: what lies far below it
-    has no part in any result. `channels` holds, for what dense layers read and make, the smallest and largest value of each
-    place on the last axis, [2, channel].
+    `row_peaks`: for what a softmax reads, the smallest of all maxima along the last axis; values far below it do not
+    matter to any result. `channels`: for what dense layers read and make, the smallest and largest value at each
+    position of the last axis, [2, channel].
     """
 
     ranges: Mapping[str, tuple[float, float]]
@@ -56,7 +56,7 @@ class CalibrationRanges:
 
 
 class RangeCollector:
-    """Adds up what single rows show; memory does not grow with the rows."""
+    """Collects ranges row by row; memory does not grow with the rows."""
 
     def __init__(self) -> None:
         self._ranges: dict[str, tuple[float, float]] = {}

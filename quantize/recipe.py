@@ -11,8 +11,8 @@ from quantize.errors import RecipeError
 FLOAT_ATOL = 1e-4
 # Token models: the same relative to the largest answer. Each of some 20 operators in 24 layers rounds its result to
 # 2**-24 of its size, with sums in another order than Keras; such errors add up as a random walk, sqrt(480) * 2**-24 =
-# 1.3e-6, and the layers between enlarge them some times. 1e-4 leaves a factor of 77 for that. A wrong operator is off by
-# percents.
+# 1.3e-6, and the layers between enlarge them some times. 1e-4 leaves a factor of 77 for that. A wrong operator is off
+# by percents.
 FLOAT_RTOL = 1e-4
 # Integers add up to the same in any order.
 EXACT = 0.0

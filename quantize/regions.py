@@ -1,4 +1,4 @@
-"""How a float region grows from its seeds. The formats say what seeds and neighbors are (`tflite/`, `onnx/regions.py`)."""
+"""How a float region grows from its seeds. Each format's `regions.py` says what seeds and neighbors are."""
 
 from collections.abc import Hashable, Mapping
 from typing import TypeVar

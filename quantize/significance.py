@@ -1,10 +1,10 @@
 """Which operators of a graph rank tokens, as PoWER-BERT does: they stay in float in static int8.
 
-Eight bits would make equals of tokens whose significance differs, and the top-k would then go by their places. So what a
-top-k ranks is computed in float: the softmax, the sum with the mask in front of it, and the means, differences and products
-of single numbers between the softmax and the top-k. No product of matrices is among them: those of the attention stay in
-int8. What the results of these operators are moved by (the picking of rows) and what is computed of the mask that was
-picked stays in float as well, since it is there in float.
+In eight bits, tokens of different significance would become equal, and the top-k would then choose by position. So what
+a top-k ranks is computed in float: the softmax, the sum with the mask in front of it, and the means, differences and
+products of single numbers between the softmax and the top-k. There is no product of matrices among them: the
+attention's products stay in int8. What only moves the results of these operators (the picking of rows), and what is
+computed from the picked mask, stays in float as well, since its input is float.
 
 Both formats describe their operators as `Step`s, so that there is one rule, for the quantizers and for the audits.
 """
@@ -28,8 +28,9 @@ _RANKING = (*_MASKING, MEAN, SOFTMAX)
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One operator: what it does, and the tensors that it reads and makes. Constants are left out, and so are the whole
-    numbers that a `move` moves by.
+    """One operator: what it does, and the tensors that it reads and makes.
+
+    Constants are left out, and so are the indices by which a `move` picks.
     """
 
     kind: str
@@ -38,7 +39,7 @@ class Step:
 
 
 def ranking(steps: Sequence[Step]) -> set[int]:
-    """Positions of the operators that rank, and of those that only move what these made or mask by it."""
+    """Positions of the operators that rank, and of those that only move their results or mask by them."""
     producers = {name: position for position, step in enumerate(steps) for name in step.writes}
     found = {position for position, step in enumerate(steps) if step.kind == TOP}
     # A tensor, and whether it lies in front of a softmax, where only the mask is looked for.
@@ -51,7 +52,7 @@ def ranking(steps: Sequence[Step]) -> set[int]:
             continue
         found.add(position)
         step = steps[position]
-        if step.kind == CAST:  # makes numbers of whole ones, which are not rounded anywhere
+        if step.kind == CAST:  # of whole numbers, which are exact
             continue
         pairs = {(read, in_front or step.kind == SOFTMAX) for read in step.reads} - seen
         seen |= pairs

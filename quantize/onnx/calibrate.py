@@ -1,7 +1,7 @@
 """Calibration of a float ONNX model: runs it over example rows and records the range of every activation.
 
-The reductions are operators of the graph, so that only single numbers, or one for each channel, leave the runtime and it
-can free each activation after use: the activations of one row of a large model fill hundreds of megabytes.
+The reductions are operators of the graph, so that only single numbers, or one for each channel, leave the runtime and
+it can free each activation after use: the activations of one row of a large model fill hundreds of megabytes.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ def calibrate(float_model: onnx.ModelProto, rows: Rows, *, threads: int = 1) -> 
             if _LOWS in found:
                 collector.add_channels(name, np.stack((found[_LOWS], found[_HIGHS])))
             if _SUM in found:
-                # NaN and infinity stay in the sum; they make the range one that is refused.
+                # NaN and infinity stay in the sum, and a range with them is refused.
                 bad = 0.0 if np.isfinite(found[_SUM]) else np.nan
                 peak = float(found[_PEAK]) if _PEAK in found else None
                 collector.add(name, float(found[_LOW]) + bad, float(found[_HIGH]) + bad, peak)

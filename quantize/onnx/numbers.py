@@ -1,7 +1,7 @@
 """Scales and 8-bit values for ONNX files, whole arrays at a time: activations, tables, weights and biases.
 
-The same numbers as onnxruntime's own quantizer gives (it goes channel by channel, which takes minutes for a model with
-some ten thousand channels).
+The numbers are those of onnxruntime's own quantizer, which goes channel by channel and takes minutes for a model with
+some ten thousand channels.
 """
 
 from dataclasses import dataclass
@@ -62,6 +62,6 @@ def widen_for_bias(scales: Array, input_scale: np.float32, bias: Array) -> Array
 
 
 def quantize_bias(bias: Array, input_scale: np.float32, scales: Array) -> tuple[Array, Array]:
-    """int32 and its scales, those of the products."""
+    """The bias as int32, and its scales, which are the scales of the products."""
     steps = (np.float32(input_scale) * scales).astype(np.float32)
     return np.rint(bias.astype(np.float64) / steps.astype(np.float64)).astype(np.int32), steps

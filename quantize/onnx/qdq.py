@@ -1,8 +1,8 @@
 """Puts QuantizeLinear and DequantizeLinear around the operators of a float ONNX graph.
 
 An operator with an integer kernel in ONNX Runtime reads dequantized values and its result is quantized; one that only
-moves values hands the scale on; any other stays in float, and what it makes is quantized where an integer operator reads
-it. A table that is looked up is stored in 8 bits and looked up there. Model outputs are not rounded. Leaves out how ranges
+moves values keeps the scale; any other stays in float, and its result is quantized where an integer operator reads it.
+A table that is looked up is stored in 8 bits and looked up there. Model outputs are not rounded. Leaves out how ranges
 are chosen (`ranges.py`).
 """
 
@@ -45,7 +45,7 @@ class QdqWriter:
         self._quantized: dict[str, tuple[str, Parameters]] = {}
         # Scales that were handed on to a tensor which is left in float.
         self._inherited: dict[str, Parameters] = {}
-        # Made by operators in float, and constants: both can be read without rounding.
+        # Results of operators in float, and constants: both can be read without rounding.
         self._kept = set(self._initializers)
         self._shared: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         # Where weights are used: (what they are multiplied with, their bias), by name; and their 8 bits.
@@ -89,7 +89,7 @@ class QdqWriter:
         return all(name in self._ranges for name in node.output)
 
     def _keep(self, node: onnx.NodeProto) -> None:
-        """In float: it reads what the integer operators before it stored, and as it is what is float anyway."""
+        """In float: it reads the dequantized results of integer operators, and float values as they are."""
         node.input[:] = [
             self._quantized[name][0] if name in self._quantized and name not in self._kept else name
             for name in node.input
@@ -131,7 +131,7 @@ class QdqWriter:
         self._emit(node)
 
     def _weight_scales(self, name: str, weights: Array, axis: int) -> Array:
-        """Those that serve all uses of weights which several layers share: else each would store them anew."""
+        """Scales that serve all uses of the weights: layers that share weights would else each store their own."""
         scales, uses = weight_scales(weights, axis, REDUCED_PEAK), self._uses[name]
         for source, bias_name in uses if len(uses) > 1 else ():
             bias = self._constant(bias_name)
@@ -161,7 +161,7 @@ class QdqWriter:
         self._emit(node, parameters)
 
     def _emit(self, node: onnx.NodeProto, parameters: Parameters | None = None) -> None:
-        """Adds the operator and quantizes its results, unless they are what the model answers."""
+        """Adds the operator and quantizes its results, unless they are outputs of the model."""
         self._nodes.append(node)
         for name in node.output:
             if parameters is not None:

@@ -1,9 +1,9 @@
 """Which parts of an ONNX graph stay in float in static int8: those around operators without an integer kernel.
 
-A layer norm or a GELU is a handful of element-wise operators, of which ONNX Runtime can compute some in integers and some
-not. To round between them costs accuracy and time and saves nothing, so the whole neighborhood stays in float, also where
-something between them only moves values. What ranks tokens stays in float too (`significance.py`), and so does the picking
-of rows that such operators made.
+A layer norm or a GELU is a handful of element-wise operators, of which ONNX Runtime can compute some in integers and
+some not. To round between them costs accuracy and time and saves nothing, so the whole neighborhood stays in float,
+also where something between them only moves values. What ranks tokens stays in float too (`significance.py`), and so
+does the picking of rows that such operators made.
 """
 
 from collections.abc import Iterable

@@ -98,8 +98,8 @@ def to_int8_dynamic(float_model: onnx.ModelProto) -> onnx.ModelProto:
     """8-bit weights of convolutions, dense layers and tables; the runtime quantizes the layers' inputs as it runs.
 
     The weights are unsigned with zero point 128: ConvInteger with signed ones is missing in older runtimes and
-    saturates on x86 without VNNI. The batch is fixed at one row, since DynamicQuantizeLinear takes one scale for all rows
-    and a row's result would depend on its neighbors. Convolutions in groups stay float: they have few weights, and
+    saturates on x86 without VNNI. The batch is fixed at one row, since DynamicQuantizeLinear takes one scale for all
+    rows and a row's result would depend on its neighbors. Convolutions in groups stay float: they have few weights, and
     ConvInteger takes several times as long for them.
     """
     from onnxruntime.quantization import QuantizationMode, QuantType
@@ -137,8 +137,9 @@ def to_int8_dynamic(float_model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _dynamic_quantizer() -> type:
-    """The quantizer of onnxruntime, but with the weights of a layer in one step: it goes channel by channel, and a large
-    model has some ten thousand channels.
+    """The quantizer of onnxruntime, with the weights of a layer in one step.
+
+    It goes channel by channel, and a large model has some ten thousand channels.
     """
     from onnxruntime.quantization.onnx_quantizer import ONNXQuantizer
 

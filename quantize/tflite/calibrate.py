@@ -2,11 +2,12 @@
 
 import dataclasses
 import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import numpy as np
 
+from quantize.arrays import Array
 from quantize.ranges import CalibrationRanges, RangeCollector, Rows
 from quantize.tflite.flatbuffer import read_model, write_model
 from quantize.tflite.graph import Graph, Model, is_constant, op_name, schema, tensor_name
@@ -15,6 +16,12 @@ from quantize.tflite.operators import DENSE, REARRANGES
 # Files from this size on are run by XNNPACK, which is several times faster; smaller ones are quick anyway, and stay
 # independent of its rounding.
 DELEGATE_BYTES = 4_000_000
+
+
+class _Interpreter(Protocol):
+    """What is used of LiteRT's."""
+
+    def tensor(self, tensor_index: int) -> Callable[[], Array]: ...
 
 
 def calibrate(float_model: bytes, rows: Rows, *, threads: int = 1, delegate: bool | None = None) -> CalibrationRanges:
@@ -33,8 +40,8 @@ def calibrate(float_model: bytes, rows: Rows, *, threads: int = 1, delegate: boo
     sources = _sources(model, graph, measured=peaks_of | channels_of)
     measured = [index for index in names if sources.get(index, index) == index]
     if delegate:
-        # A delegate computes whole stretches of the graph on its own and leaves the tensors inside unset, so that the
-        # ranges would be those of uninitialized memory, unless they are outputs.
+        # A delegate computes whole stretches of the graph on its own and sets the tensors inside only if they are
+        # outputs: without this we would read uninitialized memory.
         graph.outputs = list(dict.fromkeys([*graph.outputs, *measured]))
         float_model = write_model(model)
     collector = RangeCollector()
@@ -83,7 +90,7 @@ def _sources(model: Model, graph: Graph, *, measured: set[int]) -> dict[int, int
     return sources
 
 
-def _run(float_model: bytes, rows: Rows, threads: int, *, delegate: bool) -> Iterator[Any]:
+def _run(float_model: bytes, rows: Rows, threads: int, *, delegate: bool) -> Iterator[_Interpreter]:
     """The interpreter after each row."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
@@ -97,7 +104,7 @@ def _run(float_model: bytes, rows: Rows, threads: int, *, delegate: bool) -> Ite
             experimental_preserve_all_tensors=not delegate,
         )
     interpreter.allocate_tensors()
-    signature: Any = interpreter.get_signature_runner()
+    signature = interpreter.get_signature_runner()
     expected = {name: detail["dtype"] for name, detail in signature.get_input_details().items()}
     for row in rows:
         if set(row) != set(expected):

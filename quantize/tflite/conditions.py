@@ -31,7 +31,8 @@ def in_float(model: Model) -> Iterator[str]:
 def one_signature(model: Model) -> Iterator[str]:
     found = len(model.signatureDefs or ())
     if len(model.subgraphs) != 1 or found != 1:
-        yield f"a model with one signature was expected. Received: {len(model.subgraphs)} subgraphs, {found} signatures."
+        graphs = len(model.subgraphs)
+        yield f"a model with one signature was expected. Received: {graphs} subgraphs, {found} signatures."
 
 
 def nothing_unused(model: Model) -> Iterator[str]:
@@ -46,5 +47,7 @@ def nothing_unused(model: Model) -> Iterator[str]:
         if len(used) < len(graph.tensors):
             yield f"{len(graph.tensors) - len(used)} tensors are unused."
         buffers.update(tensor.buffer for tensor in graph.tensors)
-    if len(buffers) < len(model.buffers) or len(codes) < len(model.operatorCodes):
-        yield f"{len(model.buffers) - len(buffers)} buffers and {len(model.operatorCodes) - len(codes)} codes are unused."
+    if len(buffers) < len(model.buffers):
+        yield f"{len(model.buffers) - len(buffers)} buffers are unused."
+    if len(codes) < len(model.operatorCodes):
+        yield f"{len(model.operatorCodes) - len(codes)} operator codes are unused."

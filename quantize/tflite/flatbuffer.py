@@ -1,9 +1,9 @@
 """Reads and writes .tflite files.
 
-`read_model` gives the mutable objects that the passes edit (`graph.py`). `write_model` is the small writer: equal vectors
-and equal tables are stored once, and the data of every buffer starts at a multiple of 16 bytes, as the schema asks
-(Python's flatbuffers writer ignores `force_align`). Both are pure functions on bytes; what may be left out of a file is
-decided by the passes.
+`read_model` gives the mutable objects that the passes edit (`graph.py`). `write_model` is the small writer: equal
+vectors and equal tables are stored once, and the data of every buffer starts at a multiple of 16 bytes, as the schema
+asks (Python's flatbuffers writer ignores `force_align`). Both are pure functions on bytes; what may be left out of a
+file is decided by the passes.
 """
 
 from collections.abc import Callable, Hashable, Iterable

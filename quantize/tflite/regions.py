@@ -1,10 +1,10 @@
 """Which operators of a .tflite graph stay in float in static int8: layer norms, GELUs, and what ranks tokens.
 
-A layer norm is a chain of element-wise operators over sums of squares, whose ranges differ by orders of magnitude between
-tokens: rounded to eight bits at every step it loses more than all other operators of an encoder together. A GELU in int8
-fixes one scale for all channels on both sides, though channels of a wide layer differ as much. Both cost next to nothing
-beside the products around them, which stay in int8. Why tokens are ranked in float: `significance.py`. Regions are found
-by what the operators are, never by a name, so that the quantizer and the audit agree on any file.
+A layer norm is a chain of element-wise operators over sums of squares, whose ranges differ by orders of magnitude
+between tokens: rounded to eight bits at every step it loses more than all other operators of an encoder together. A
+GELU in int8 fixes one scale for all channels on both sides, though channels of a wide layer differ as much. Both cost
+next to nothing beside the products around them, which stay in int8. Why tokens are ranked in float: `significance.py`.
+Regions are found by what the operators are, never by a name, so that the quantizer and the audit agree on any file.
 """
 
 from quantize import significance
@@ -24,7 +24,7 @@ def float_region(model: Model, graph: Graph) -> set[int]:
     made: set[int] = set()
     for position, operator in enumerate(graph.operators):
         name = op_name(model, operator)
-        # What is moved into a region from outside (a mask, that many regions read) is not part of it.
+        # What is moved into a region from outside (a mask that many regions read) is not part of it.
         fits = name in (*REGION_SEEDS, *REGION_NEIGHBORS) or (name in REGION_MOVES and operator.inputs[0] in made)
         if fits and all(graph.tensors[i].type == schema.TensorType.FLOAT32 for i in operator.outputs):
             candidates.add(position)

@@ -44,7 +44,7 @@ def quantize_static(float_model: bytes, ranges: CalibrationRanges) -> bytes:
         for name, (low, high) in ranges.ranges.items()
     }
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # its interpreter keeps all tensors, which the runtime remarks on
+        warnings.simplefilter("ignore", UserWarning)  # about its interpreter, which keeps all tensors
         engine = quantizer.Quantizer(float_model, recipe)
         result = engine.quantize(values, enable_progress_bar=False, enable_progress_report=False)
     if result.quantized_model is None:
@@ -58,7 +58,7 @@ def quantize_static(float_model: bytes, ranges: CalibrationRanges) -> bytes:
 
 
 def _recipe(model: Model) -> list[dict[str, object]]:
-    """All operators in int8 but those of the float region, which are named by what they make."""
+    """All operators in int8 except the float region, whose operators are named by their results."""
     from ai_edge_quantizer import algorithm_manager, qtyping, recipe, recipe_manager
 
     manager = recipe_manager.RecipeManager()

@@ -1,8 +1,8 @@
 """Recipes for TFLite that change the weights only: float16 storage, and int8 weights with dynamic activations.
 
-Both rewrite a float model, without a second conversion. Why not the tools at hand: TFLiteConverter's dynamic models need
-FULLY_CONNECTED version 12, which Android's TFLite 2.12 and 2.14 refuse; those of ai-edge-quantizer load in tflite-runtime
-2.14 and return zeros. Those written here run in it.
+Both rewrite a float model, without a second conversion. Why not the tools at hand: TFLiteConverter's dynamic models
+need FULLY_CONNECTED version 12, which Android's TFLite 2.12 and 2.14 refuse; those of ai-edge-quantizer load in
+tflite-runtime 2.14 and return zeros. Those written here run in it.
 """
 
 import numpy as np
@@ -31,8 +31,8 @@ from quantize.tflite.graph import (
 from quantize.tflite.operators import BIAS, DENSE, LOOKUP, WEIGHTED
 from quantize.tflite.passes.compact import compact
 
-# Operator -> (axis of the output channels or None for one scale for the whole tensor, version that can do it). Scales per
-# channel need version 12 of FULLY_CONNECTED, one scale needs 9.
+# Operator -> (axis of the output channels or None for one scale for the whole tensor, version that can do it). Scales
+# per channel need version 12 of FULLY_CONNECTED, one scale needs 9.
 _DYNAMIC: dict[str, tuple[int | None, int]] = {"CONV_2D": (WEIGHTED["CONV_2D"].axis, 5), DENSE: (None, 9)}
 # Below this the scale costs more than the bytes saved.
 MIN_WEIGHT_ELEMENTS = 64
@@ -121,8 +121,9 @@ def _level_rows(
     """Makes all rows of a dense layer's weights equally large, and gives the MUL that undoes it behind the layer.
 
     So one scale for the whole matrix, all that older runtimes know, rounds each row as its own scale would. The bias is
-    divided with the row; the activation moves to the MUL. None where the result is an output or the bias is not constant.
-    `known`: what was made before, by the constant (-1: the factors) and the weights, since layers may share them.
+    divided with the row; the activation moves to the MUL. None where the result is an output or the bias is not
+    constant. `known`: what was made before, by the constant (-1: the factors) and the weights, since layers may share
+    them.
     """
     result = dense.outputs[0]
     biases = [i for i in dense.inputs[BIAS:] if i >= 0]

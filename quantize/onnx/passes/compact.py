@@ -1,7 +1,7 @@
 """Pass: leave out of an .onnx file what no runtime reads: long names, shape notes, doc strings, anything unused.
 
-Values and operators stay as they are; inputs and outputs keep their names or get the ones asked for. Nodes and constants
-are put in an order that does not depend on the converter's, so that the same model gives the same bytes.
+Values and operators stay as they are; inputs and outputs keep their names or get the ones asked for. Nodes and
+constants are put in an order that does not depend on the converter's, so that the same model gives the same bytes.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,8 @@
 """Pass: a Gemm that adds something computed becomes a MatMul and an Add.
 
-tf2onnx makes such a Gemm of a dense layer without a bias and the skip path behind it, or, with a factor, of such a layer
-and the third power in a GELU by tanh; there the product itself is read too and would be computed twice. A quantizer takes a
-Gemm's third input for a constant bias.
+tf2onnx makes such a Gemm of a dense layer without a bias and the skip path behind it, or, with a factor, of such a
+layer and the third power in a GELU by tanh; there the product itself is read too and would be computed twice. A
+quantizer takes a Gemm's third input for a constant bias.
 """
 
 from collections.abc import Iterator

@@ -1,13 +1,13 @@
 """Pass: inputs of dense layers get channels of similar range, so that one 8-bit scale serves them all.
 
-Only inputs: what a dense layer gives to a float region is not rounded in ONNX. A Mul by the inverse factors stands in front
-of the layers that read a tensor; their weights take up the factors (how they are chosen: `channel_factors.py`). Layers that
-read the same weights get the same factors, so that they still do. An input that another dense layer makes, as ALBERT's
-first layer has it, comes out of that one with its factors.
+Only inputs: what a dense layer gives to a float region is not rounded in ONNX. A Mul by the inverse factors stands in
+front of the layers that read a tensor; their weights take up the factors (how they are chosen: `channel_factors.py`).
+Layers that read the same weights get the same factors, so that they still do. An input that another dense layer makes,
+as ALBERT's first layer has it, comes out of that one with its factors.
 
-Requires a float graph with equal constants stored once (`compact.py`) and ranges with channels. The function in float stays
-the same. Each input of a Gemm, or of a MatMul with constant weights, that a float region makes (`regions.py`) is leveled, if
-all inputs of the layers that share weights with it can be; the new tensors have ranges.
+Requires a float graph with equal constants stored once (`compact.py`) and ranges with channels. The function in float
+stays the same. Each input of a Gemm, or of a MatMul with constant weights, that a float region makes (`regions.py`) is
+leveled, if all inputs of the layers that share weights with it can be; the new tensors have ranges.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ from quantize.rewrite import rewrite
 
 @rewrite(requires=(in_order,), ensures=(in_order,))
 def level_dense(model: onnx.ModelProto, ranges: CalibrationRanges) -> CalibrationRanges:
-    """Edits the model in place; the ranges with those of the tensors that it gained."""
+    """Edits the model in place; returns the ranges, with those of the new tensors added."""
     return _Leveler(model.graph, ranges).run()
 
 

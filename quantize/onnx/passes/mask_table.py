@@ -1,9 +1,9 @@
 """Pass: what an ONNX graph computes from a 0/1 input mask by sums and products becomes a table of two values.
 
 ONNX Runtime has no integer kernels for the cast and the subtraction that such a bias needs, but it looks up a table in
-eight bits. Requires an int32 input whose cast holds 0 and 1 only, as the ranges show. Then chains of Cast, Add, Sub and Mul
-with single constants, with moves between them, are gone; each of their results is one Gather with the same values. A mask
-that holds anything but 0 and 1 is an error of the runtime then.
+eight bits. Requires an int32 input whose cast holds 0 and 1 only, as the ranges show. Then chains of Cast, Add, Sub and
+Mul with single constants, with moves between them, are gone; each of their results is one Gather with the same values.
+A mask that holds anything but 0 and 1 is an error of the runtime then.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _ARITHMETIC: dict[str, np.ufunc] = {"Add": np.add, "Sub": np.subtract, "Mul": np
 
 @rewrite(requires=(in_order,), ensures=(in_order,))
 def mask_table(model: onnx.ModelProto, ranges: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """Edits the model in place; the range of each result that is now looked up."""
+    """Edits the model in place; returns the range of each result that is now looked up."""
     graph = model.graph
     inputs = {v.name for v in graph.input if v.type.tensor_type.elem_type == onnx.TensorProto.INT32}
     constants = {

@@ -1,7 +1,7 @@
 """Pass: text in instead of features in, by one operator of our domain in front.
 
-Requires one int8 input `[batch, time, feature]`. In the result the input is a string tensor `[batch]` called "text" and the
-first node is `export.mobile::SequenceProjection`, whose output is the former input. All else is untouched.
+Requires one int8 input `[batch, time, feature]`. In the result the input is a string tensor `[batch]` called "text" and
+the first node is `export.mobile::SequenceProjection`, whose output is the former input. All else is untouched.
 """
 
 import onnx

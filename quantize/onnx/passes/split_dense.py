@@ -1,8 +1,8 @@
 """Pass: a Gemm whose result is split into parts of different range becomes one Gemm for each part.
 
 Requires a float graph and its calibrated ranges; why: `split_parts.py`. Then each Gemm with constant weights whose only
-reader is a Split along the last axis, with parts whose ranges differ, is gone; the parts keep their names. Layers that read
-the same weights are split together, as soon as one of them asks for it, and read the same parts.
+reader is a Split along the last axis, with parts whose ranges differ, is gone; the parts keep their names. Layers that
+read the same weights are split together, as soon as one of them asks for it, and read the same parts.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ Cuts = dict[tuple[str, int, tuple[int, ...]], list[str]]
 
 @rewrite(requires=(in_order,), ensures=(in_order,))
 def split_dense(model: onnx.ModelProto, ranges: CalibrationRanges) -> int:
-    """Edits the model in place; the number of layers that were split."""
+    """Edits the model in place; returns how many layers were split."""
     graph = model.graph
     known, read_by = constants(graph), readers(graph)
     uses: dict[str, list[onnx.NodeProto]] = {}

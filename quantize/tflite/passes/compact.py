@@ -1,13 +1,13 @@
 """Pass: leave out of a .tflite file what no runtime reads.
 
 The operators, their order and their values stay. Gone are the names of inner tensors (inputs and outputs keep theirs),
-shape signatures that equal the shape, tensors, buffers and operator codes that nothing refers to, second copies of equal
-buffers, converter metadata and descriptions, and recorded minimum / maximum values. Equal vectors and tables are then
-stored once by the writer.
+shape signatures that equal the shape, tensors, buffers and operator codes that nothing refers to, second copies of
+equal buffers, converter metadata and descriptions, and recorded minimum / maximum values. Equal vectors and tables are
+then stored once by the writer.
 
 What stays, and why (tried in LiteRT 2.3 and tflite-runtime 2.14): a zero point for each scale, or the file is refused;
-the scales of biases, one for each channel, or XNNPACK leaves the convolution out or fails. The weights' scales could stand
-in for them, since these two runtimes do not look, but others do, and the file would be wrong.
+the scales of biases, one for each channel, or XNNPACK leaves the convolution out or fails. The weights' scales could
+stand in for them, since these two runtimes do not look, but others do, and the file would be wrong.
 """
 
 from collections.abc import Hashable, Sized

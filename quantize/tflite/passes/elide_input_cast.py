@@ -1,9 +1,9 @@
 """Pass: an integer input that holds small whole numbers reaches int8 without a detour through float.
 
-A quantizer turns the cast of such an input into CAST to float32 and QUANTIZE with scale 1 and zero point 0, when the range
-of the cast is [-128, 127]. For int8 both operators go and the input itself gets scale 1 and zero point 0; for int32 one
-CAST to int8 is left. Not one value changes, since QUANTIZE(CAST(x)) = x. An int8 input that is cast and then stays float
-is refused, an int32 input that does is left alone.
+A quantizer turns the cast of such an input into CAST to float32 and QUANTIZE with scale 1 and zero point 0, when the
+range of the cast is [-128, 127]. For int8 both operators go and the input itself gets scale 1 and zero point 0; for
+int32 one CAST to int8 is left. Not one value changes, since QUANTIZE(CAST(x)) = x. An int8 input that is cast and then
+stays float is refused, an int32 input that does is left alone.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,12 +1,12 @@
 """Pass: dense layers next to a float region get channels of similar range, so that one int8 scale serves them all.
 
-The columns of the weights take up what the input is divided by, the rows are divided by what the result is multiplied with
-(why, and how the factors are chosen: `channel_factors.py`). Each needs one MUL in the float region, and nothing else.
-Layers that read the same weights get the same factors, so that they still do. An input that another dense layer makes, as
-ALBERT's first layer has it, comes out of that one with its factors.
+The columns of the weights take up what the input is divided by, the rows are divided by what the result is multiplied
+with (why, and how the factors are chosen: `channel_factors.py`). Each needs one MUL in the float region, and nothing
+else. Layers that read the same weights get the same factors, so that they still do. An input that another dense layer
+makes, as ALBERT's first layer has it, comes out of that one with its factors.
 
-Requires a float graph with equal weights in one tensor (`share_weights.py`) and ranges with channels. The function in float
-stays the same, weights that several layers read are still one tensor, and the new tensors have ranges.
+Requires a float graph with equal weights in one tensor (`share_weights.py`) and ranges with channels. The function in
+float stays the same, weights that several layers read are still one tensor, and the new tensors have ranges.
 """
 
 import dataclasses
@@ -41,7 +41,7 @@ _WEIGHTS = WEIGHTED[DENSE].position
 
 @rewrite(requires=(in_float,), ensures=(in_float, in_order))
 def level_dense(model: Model, ranges: CalibrationRanges) -> CalibrationRanges:
-    """Edits the first subgraph in place; the ranges with those of the tensors that it gained."""
+    """Edits the first subgraph in place; returns the ranges, with those of the new tensors added."""
     return _Leveler(model, ranges).run()
 
 

@@ -1,8 +1,8 @@
 """Pass: several models of one network, each with a batch size of its own, become one file that holds the weights once.
 
 Requires models with one signature each. The result has a subgraph and a signature for each of them, in the given order
-(the first is what a runtime runs when no signature is named), and a buffer with the same content once. Whether the weights
-are equal is up to the caller.
+(the first is what a runtime runs when no signature is named), and a buffer with the same content once. Whether the
+weights are equal is up to the caller.
 """
 
 import copy

@@ -1,9 +1,9 @@
 """Pass: text in instead of features in, by one custom operator in front.
 
-Requires one signature with one input, int8 features `[batch, time, feature]` of static shape. Then the input is a string
-tensor `[batch]` called "text", and the first operator is the projection, whose output is the former input. All other
-operators and all weights are untouched, so text-in and features-in files agree by construction. The custom options are the
-text form of the projection's settings, nothing else.
+Requires one signature with one input, int8 features `[batch, time, feature]` of static shape. Then the input is a
+string tensor `[batch]` called "text", and the first operator is the projection, whose output is the former input. All
+other operators and all weights are untouched, so text-in and features-in files agree by construction. The custom
+options are the text form of the projection's settings, nothing else.
 """
 
 from collections.abc import Iterator

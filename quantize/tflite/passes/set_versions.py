@@ -1,8 +1,8 @@
 """Pass: operator versions that say what the operators do.
 
-ai-edge-quantizer keeps the versions of the float model, so an int8 CONV_2D claims version 1. A runtime that is too old for
-int8 would then misread the file instead of refusing it. So each operator on int8 activations gets at least the version in
-which TFLite gained int8 for it (tensorflow/lite/tools/versioning/op_version.cc).
+ai-edge-quantizer keeps the versions of the float model, so an int8 CONV_2D claims version 1. A runtime that is too old
+for int8 would then misread the file instead of refusing it. So each operator on int8 activations gets at least the
+version in which TFLite gained int8 for it (tensorflow/lite/tools/versioning/op_version.cc).
 """
 
 from collections.abc import Iterator

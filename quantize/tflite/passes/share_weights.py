@@ -1,8 +1,8 @@
 """Pass: dense layers whose weights are equal read one tensor.
 
-A converter unrolls layers that share weights and may write a constant for each. Passes that change weights (`split_dense`,
-`level_dense`) then change the one tensor for all its readers alike; with a constant for each they would come apart, and a
-file that held them once would hold them as often as there are layers. No value changes.
+A converter unrolls layers that share weights and may write a constant for each. Passes that change weights
+(`split_dense`, `level_dense`) then change the one tensor for all its readers alike; with a constant for each they would
+come apart, and a file that held them once would hold them as often as there are layers. No value changes.
 """
 
 from collections.abc import Hashable

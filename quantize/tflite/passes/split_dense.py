@@ -1,9 +1,9 @@
 """Pass: a dense layer whose result is split into parts of different range becomes one dense layer for each part.
 
 The float arithmetic is the same, row by row of the weights; why: `split_parts.py`. Requires a float graph and its
-calibrated ranges. Then each FULLY_CONNECTED without activation whose only reader is a SPLIT or SPLIT_V along the last axis,
-with parts whose ranges differ, is gone; the tensors of the parts keep their names, so that their ranges hold. Layers that
-read the same weights are split together, as soon as one of them asks for it, and read the same parts.
+calibrated ranges. Then each FULLY_CONNECTED without activation whose only reader is a SPLIT or SPLIT_V along the last
+axis, with parts whose ranges differ, is gone; the tensors of the parts keep their names, so that their ranges hold.
+Layers that read the same weights are split together, as soon as one of them asks for it, and read the same parts.
 """
 
 import copy
@@ -35,7 +35,7 @@ Cuts = dict[tuple[int, int, int], int]
 
 @rewrite(requires=(in_float,), ensures=(in_float, in_order))
 def split_dense(model: Model, ranges: CalibrationRanges) -> int:
-    """Edits the first subgraph in place; the number of layers that were split."""
+    """Edits the first subgraph in place; returns how many layers were split."""
     graph = model.subgraphs[0]
     read_by = readers(graph)
     uses: dict[int, list[Operator]] = {}
