@@ -2,7 +2,7 @@
 
 from models_tf.albert.config import CONFIG, PRESETS, groups_of
 from models_tf.checkpoints.family import Compressed, Family
-from models_tf.checkpoints.rename import PortLine, dense, norm, table
+from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 
@@ -36,22 +36,13 @@ PRETRAINING_HEADS = frozenset(
 
 
 def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
-    embeddings, encoder = f"{prefix}embeddings.", f"{prefix}encoder."
-    found = [
-        *table("word_embedding", f"{embeddings}word_embeddings"),
-        *table("position_embedding", f"{embeddings}position_embeddings"),
-        *table("segment_embedding", f"{embeddings}token_type_embeddings"),
-        *norm("embedding_norm", f"{embeddings}LayerNorm"),
-        *dense("embedding_projection", f"{encoder}embedding_hidden_mapping_in"),
-    ]
+    encoder = f"{prefix}encoder."
+    found = embeddings(f"{prefix}embeddings.") + dense("embedding_projection", f"{encoder}embedding_hidden_mapping_in")
     _, inner = groups_of(config)
     for stored in range(len(config.first_uses)):
-        group, layer = divmod(stored, inner)
-        ours, theirs = f"layers.{stored}.", f"{encoder}albert_layer_groups.{group}.albert_layers.{layer}."
-        for part, name in LAYER_DENSE.items():
-            found += dense(ours + part, theirs + name)
-        for part, name in LAYER_NORMS.items():
-            found += norm(ours + part, theirs + name)
+        group, place = divmod(stored, inner)
+        theirs = f"{encoder}albert_layer_groups.{group}.albert_layers.{place}."
+        found += layer(f"layers.{stored}.", theirs, LAYER_DENSE, LAYER_NORMS)
     return found + dense("pooler", f"{prefix}pooler")
 
 

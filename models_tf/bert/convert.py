@@ -5,7 +5,7 @@ The projection of a factorised embedding is ours; no other program has it.
 
 from models_tf.bert.config import CONFIG, PRESETS
 from models_tf.checkpoints.family import Compressed, Family
-from models_tf.checkpoints.rename import PortLine, dense, norm, table
+from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 
@@ -29,24 +29,12 @@ LAYER_DENSE = {
     "ffn.0.output": "output.dense",
 }
 LAYER_NORMS = {"attention_norm": "attention.output.LayerNorm", "ffn.0.norm": "output.LayerNorm"}
-COMPRESSED = Compressed(plain="bert", ghosts="ghostbert", retention="powerbert")
 
 
 def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
-    embeddings = f"{prefix}embeddings."
-    found = [
-        *table("word_embedding", f"{embeddings}word_embeddings"),
-        *table("position_embedding", f"{embeddings}position_embeddings"),
-        *table("segment_embedding", f"{embeddings}token_type_embeddings"),
-        *norm("embedding_norm", f"{embeddings}LayerNorm"),
-        *dense("embedding_projection", f"{embeddings}projection"),
-    ]
-    for layer in range(len(config.first_uses)):
-        ours, theirs = f"layers.{layer}.", f"{prefix}encoder.layer.{layer}."
-        for part, name in LAYER_DENSE.items():
-            found += dense(ours + part, theirs + name)
-        for part, name in LAYER_NORMS.items():
-            found += norm(ours + part, theirs + name)
+    found = embeddings(f"{prefix}embeddings.") + dense("embedding_projection", f"{prefix}embeddings.projection")
+    for stored in range(len(config.first_uses)):
+        found += layer(f"layers.{stored}.", f"{prefix}encoder.layer.{stored}.", LAYER_DENSE, LAYER_NORMS)
     return found + dense("pooler", f"{prefix}pooler.dense")
 
 
@@ -62,5 +50,5 @@ FAMILY = Family(
     presets=PRESETS,
     lines=lines,
     unread=unread,
-    compressed=COMPRESSED,
+    compressed=Compressed(plain="bert", ghosts="ghostbert", retention="powerbert"),
 )

@@ -3,7 +3,7 @@
 A kernel of PyTorch is [out, in] and ours [in, out]: `transpose`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -36,3 +36,19 @@ def norm(ours: str, theirs: str) -> list[PortLine]:
         PortLine(ours=f"{ours}.gamma", theirs=f"{theirs}.weight"),
         PortLine(ours=f"{ours}.beta", theirs=f"{theirs}.bias"),
     ]
+
+
+def embeddings(theirs: str) -> list[PortLine]:
+    """The three tables and their norm."""
+    return [
+        *table("word_embedding", f"{theirs}word_embeddings"),
+        *table("position_embedding", f"{theirs}position_embeddings"),
+        *table("segment_embedding", f"{theirs}token_type_embeddings"),
+        *norm("embedding_norm", f"{theirs}LayerNorm"),
+    ]
+
+
+def layer(ours: str, theirs: str, dense_parts: Mapping[str, str], norms: Mapping[str, str]) -> list[PortLine]:
+    """The parts of a layer, our names of them -> PyTorch's."""
+    found = [line for part, name in dense_parts.items() for line in dense(ours + part, theirs + name)]
+    return found + [line for part, name in norms.items() for line in norm(ours + part, theirs + name)]

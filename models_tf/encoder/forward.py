@@ -69,6 +69,16 @@ def run(
     return one(ids, mask, segments)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Layer:
+    """What the parts of one layer read. `reach`: it must answer for so many first tokens (None: for all)."""
+
+    name: str
+    input: tf.Tensor
+    fused: Mapping[str, tf.Tensor]
+    reach: int | None
+
+
 class _Pass:
     """One run: the weights, the settings, and what is collected on the way."""
 
@@ -143,49 +153,21 @@ class _Pass:
         x = self._dropout(x, self.config.hidden_dropout)
         return self._dense("embedding_projection", x) if self.config.norm_before_projection else x
 
-    def _layer(self, layer: int, x: tf.Tensor, *, first_only: bool) -> tf.Tensor:
-        config, name = self.config, self.config.weights_of(layer)
+    def _layer(self, number: int, x: tf.Tensor, *, first_only: bool) -> tf.Tensor:
+        config, name = self.config, self.config.weights_of(number)
         self.see(f"{name}.input", x)
-        read = self._input_reader(name, x)
-        sources: dict[str, Callable[[], tf.Tensor]] = {}
         # A ghost reads the neighbours too: the first token's answer takes that many tokens at attention and at the FFN.
         reach, reach_ffn = self._reach(name)
+        layer = _Layer(name=name, input=x, fused=self._fused_inputs(name, x), reach=reach if first_only else None)
         taken, taken_ffn = (self._at_most(reach), self._at_most(reach_ffn)) if first_only else (self.time, self.time)
-
-        def first(values: tf.Tensor) -> tf.Tensor:
-            return self._first(values, reach) if first_only else values
-
-        skip = first(x)
-        if config.use_bottleneck:
-            # Where only the first token is asked for, nothing else of the skip path is computed, unless attention reads it.
-            short = (
-                first_only and not config.use_bottleneck_attention and f"{name}.bottleneck_input.kernel" in self.table
-            )
-            inner = self._dense(f"{name}.bottleneck_input", skip) if short else read("bottleneck_input")
-            inner = self._norm(f"{name}.bottleneck_input_norm", inner, config.norm_epsilon)
-            sources["bottleneck"] = lambda: inner
-            skip_inner = inner if short else first(inner)
-            if "bottleneck_shared" in config.input_readers:
-                shared = self._norm(f"{name}.bottleneck_shared_norm", read("bottleneck_shared"), config.norm_epsilon)
-                self.see(f"{name}.shared", shared)
-                sources["shared"] = lambda: shared
-        else:
-            skip_inner = skip
-
-        def project(part: str, only_first: bool = False) -> tf.Tensor:
-            source = config.reads(part)
-            if source != "input":
-                values = sources[source]()
-                return self._dense(f"{name}.{part}", first(values) if only_first else values)
-            if only_first and f"{name}.{part}.kernel" in self.table:
-                return self._dense(f"{name}.{part}", skip)
-            return first(read(part)) if only_first else read(part)
-
-        query, key, value = project("query", first_only), project("key"), project("value")
-        base = inner if config.use_bottleneck_attention and config.use_bottleneck else skip_inner
+        skip = self._reached(layer, x)
+        inner, skip_inner = self._bottlenecks(layer, skip) if config.use_bottleneck else ({}, skip)
+        query = self._project_first(layer, "query", inner, skip) if first_only else self._project(layer, "query", inner)
+        key, value = self._project(layer, "key", inner), self._project(layer, "value", inner)
+        base = inner["bottleneck"] if config.use_bottleneck_attention and config.use_bottleneck else skip_inner
         for part, values in (("inner.0", base), ("query", query), ("key", key), ("value", value)):
             self.see(f"{name}.{part}", values)
-        context, kept = self._attend(layer, query, key, value, taken, first_only=first_only)
+        context, kept = self._attend(number, query, key, value, taken, first_only=first_only)
         if kept is not None:
             skip_inner = self._go_on(skip_inner, kept)
             taken = taken_ffn = self.time
@@ -196,17 +178,64 @@ class _Pass:
             out = self._dropout(out, config.hidden_dropout)
         h = self._add_norm(f"{name}.attention_norm", out, skip_inner, config.norm_epsilon)
         if self.soft_retention is not None and not first_only:
-            h *= tf.reshape(self.ranking.factors(self.soft_retention[layer]), (-1, 1))
+            h *= tf.reshape(self.ranking.factors(self.soft_retention[number]), (-1, 1))
         self.see(f"{name}.inner.1", h)
         if first_only and reach != reach_ffn:
             h = self._first(h, reach_ffn, taken)
-        for number in range(config.num_ffn):
-            h = self._ffn(name, number, h, taken_ffn)
-            self.see(f"{name}.inner.{number + 2}", h)
+        for ffn in range(config.num_ffn):
+            h = self._ffn(name, ffn, h, taken_ffn)
+            self.see(f"{name}.inner.{ffn + 2}", h)
         if not config.use_bottleneck:
             return self._first(h, 1, taken_ffn) if first_only and reach_ffn > 1 else h
         out = self._dropout(self._dense(f"{name}.bottleneck_output", h), config.hidden_dropout)
         return self._add_norm(f"{name}.bottleneck_output_norm", out, skip, config.norm_epsilon)
+
+    def _bottlenecks(self, layer: _Layer, skip: tf.Tensor) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
+        """What the parts of a layer with bottlenecks read besides its input, by name; and the skip path inside of it."""
+        config, name, part = self.config, layer.name, "bottleneck_input"
+        # Where only the first token is asked for, nothing else of the skip path is computed, unless attention reads it.
+        short = layer.reach is not None and not config.use_bottleneck_attention and self._has_kernel(name, part)
+        inner = self._dense(f"{name}.{part}", skip) if short else self._read(layer, part)
+        inner = self._norm(f"{name}.{part}_norm", inner, config.norm_epsilon)
+        found, skip_inner = {"bottleneck": inner}, inner if short else self._reached(layer, inner)
+        if "bottleneck_shared" in config.input_readers:
+            shared = self._read(layer, "bottleneck_shared")
+            found["shared"] = self._norm(f"{name}.bottleneck_shared_norm", shared, config.norm_epsilon)
+            self.see(f"{name}.shared", found["shared"])
+        return found, skip_inner
+
+    def _project(self, layer: _Layer, part: str, inner: Mapping[str, tf.Tensor]) -> tf.Tensor:
+        """Query, key or value of all tokens."""
+        source = self.config.reads(part)
+        return self._read(layer, part) if source == "input" else self._dense(f"{layer.name}.{part}", inner[source])
+
+    def _project_first(self, layer: _Layer, part: str, inner: Mapping[str, tf.Tensor], skip: tf.Tensor) -> tf.Tensor:
+        """The same of the first tokens; `skip` is the layer's input of these."""
+        source = self.config.reads(part)
+        if source != "input":
+            return self._dense(f"{layer.name}.{part}", self._reached(layer, inner[source]))
+        if self._has_kernel(layer.name, part):
+            return self._dense(f"{layer.name}.{part}", skip)
+        return self._reached(layer, self._read(layer, part))
+
+    def _reached(self, layer: _Layer, values: tf.Tensor) -> tf.Tensor:
+        """The rows of the tokens that the layer must answer for."""
+        return values if layer.reach is None else self._first(values, layer.reach)
+
+    def _read(self, layer: _Layer, part: str) -> tf.Tensor:
+        """A part that reads the layer's input, from its own kernel or from the fused one."""
+        return layer.fused[part] if part in layer.fused else self._dense(f"{layer.name}.{part}", layer.input)
+
+    def _fused_inputs(self, name: str, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The parts that read the layer's input and have no kernel of their own."""
+        if f"{name}.fused_input.kernel" not in self.table:
+            return {}
+        parts = [part for part in self.config.input_readers if not self._has_kernel(name, part)]
+        fused = tf.split(self._dense(f"{name}.fused_input", x), len(parts), -1)
+        return dict(zip(parts, fused, strict=True))
+
+    def _has_kernel(self, name: str, part: str) -> bool:
+        return f"{name}.{part}.kernel" in self.table
 
     def _reach(self, name: str) -> tuple[int, int]:
         """How many first tokens attention and FFN of the last layer must be computed for, to answer for one."""
@@ -271,26 +300,12 @@ class _Pass:
         made = tf.nn.relu(tf.nn.depthwise_conv2d(image, taps, (1, 1, 1, 1), "VALID"))
         return tf.reshape(made, (-1, size * count))
 
-    def _input_reader(self, name: str, x: tf.Tensor) -> Callable[[str], tf.Tensor]:
-        """Gives the parts that read the layer's input, from their own kernels or from the fused one."""
-        if f"{name}.fused_input.kernel" not in self.table:
-            return lambda part: self._dense(f"{name}.{part}", x)
-        parts = [part for part in self.config.input_readers if f"{name}.{part}.kernel" not in self.table]
-        fused = tf.split(self._dense(f"{name}.fused_input", x), len(parts), -1)
-        table = dict(zip(parts, fused, strict=True))
-        return lambda part: table[part] if part in table else self._dense(f"{name}.{part}", x)
-
     def _attend(
         self, layer: int, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, queries: Any, *, first_only: bool
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
         """What the heads give, [batch * time, heads * size], and which tokens go on if some are dropped."""
         size = self.config.head_size
-        count = query.shape[-1] // size
-
-        def heads(x: tf.Tensor, time: Any) -> tf.Tensor:
-            return tf.transpose(tf.reshape(x, (-1, time, count, size)), (0, 2, 1, 3))  # [batch, head, time, size]
-
-        scores = tf.matmul(heads(query, queries), heads(key, self.time), transpose_b=True)
+        scores = tf.matmul(self._heads(query, queries), self._heads(key, self.time), transpose_b=True)
         if not self.form.scaled_query:
             scores *= 1.0 / math.sqrt(size)
         self.found.scores.append(scores)
@@ -305,8 +320,13 @@ class _Pass:
         weights = self._dropout(weights, self.config.attention_dropout)
         if kept is not None:  # before the product with the values: only these rows are asked for
             weights = retention.pick(weights, kept, self.batch)
-        context = tf.matmul(weights, heads(value, self.time))
-        return tf.reshape(tf.transpose(context, (0, 2, 1, 3)), (-1, count * size)), kept
+        context = tf.matmul(weights, self._heads(value, self.time))
+        return tf.reshape(tf.transpose(context, (0, 2, 1, 3)), (-1, query.shape[-1])), kept
+
+    def _heads(self, x: tf.Tensor, time: Any) -> tf.Tensor:
+        """[batch, head, time, size]"""
+        size = self.config.head_size
+        return tf.transpose(tf.reshape(x, (-1, time, x.shape[-1] // size, size)), (0, 2, 1, 3))
 
     def _go_on(self, x: tf.Tensor, kept: tf.Tensor) -> tf.Tensor:
         """The rows of `x` that were kept; from here on there are no others."""

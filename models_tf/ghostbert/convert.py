@@ -1,7 +1,8 @@
 """The tensors of GhostBERT in a file: BERT's names, and those of the ghosts, which no other program has."""
 
+import dataclasses
+
 from models_tf.bert import convert as bert
-from models_tf.checkpoints.family import Family
 from models_tf.checkpoints.rename import PortLine
 from models_tf.encoder.config import EncoderConfig
 from models_tf.ghostbert.config import CONFIG, PRESETS
@@ -19,12 +20,10 @@ def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
     return found
 
 
-FAMILY = Family(
+FAMILY = dataclasses.replace(
+    bert.FAMILY,
     config=CONFIG,
-    prefix=bert.PREFIX,
-    architectures={name.replace("Bert", "GhostBert"): head for name, head in bert.ARCHITECTURES.items()},
     presets=PRESETS,
+    architectures={name.replace("Bert", "GhostBert"): head for name, head in bert.ARCHITECTURES.items()},
     lines=lines,
-    unread=bert.unread,
-    compressed=bert.COMPRESSED,
 )

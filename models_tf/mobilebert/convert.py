@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from models_tf.checkpoints.family import Family
-from models_tf.checkpoints.rename import PortLine, dense, norm, table
+from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer, norm
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 from models_tf.mobilebert.config import CONFIG, PRESETS
@@ -38,20 +38,11 @@ LAYER_NORMS = {
 
 def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
     """Every tensor of every variant; the family keeps those that the config has."""
-    embeddings = f"{prefix}embeddings."
-    found = [
-        *table("word_embedding", f"{embeddings}word_embeddings"),
-        *dense("embedding_projection", f"{embeddings}embedding_transformation"),
-        *table("position_embedding", f"{embeddings}position_embeddings"),
-        *table("segment_embedding", f"{embeddings}token_type_embeddings"),
-        *norm("embedding_norm", f"{embeddings}LayerNorm"),
-    ]
-    for layer in range(config.num_layers):
-        ours, theirs = f"layers.{layer}.", f"{prefix}encoder.layer.{layer}."
-        for part, name in LAYER_DENSE.items():
-            found += dense(ours + part, theirs + name)
-        for part, name in LAYER_NORMS.items():
-            found += norm(ours + part, theirs + name)
+    found = embeddings(f"{prefix}embeddings.")
+    found += dense("embedding_projection", f"{prefix}embeddings.embedding_transformation")
+    for stored in range(config.num_layers):
+        ours, theirs = f"layers.{stored}.", f"{prefix}encoder.layer.{stored}."
+        found += layer(ours, theirs, LAYER_DENSE, LAYER_NORMS)
         for number in range(config.num_ffn):
             # PyTorch counts all but the last one.
             stage = theirs if number == config.num_ffn - 1 else f"{theirs}ffn.{number}."
@@ -65,8 +56,8 @@ def unread(config: EncoderConfig, prefix: str) -> frozenset[str]:
     """Position numbers of old files, and layers that PyTorch has and does not use in some variants."""
     names = {f"{prefix}embeddings.position_ids", *fillers(config, prefix)}
     if config.use_bottleneck_attention:
-        for layer in range(config.num_layers):
-            shared = f"{prefix}encoder.layer.{layer}.bottleneck.attention"
+        for number in range(config.num_layers):
+            shared = f"{prefix}encoder.layer.{number}.bottleneck.attention"
             names |= {f"{shared}.{part}.{kind}" for part in ("dense", "LayerNorm") for kind in ("weight", "bias")}
     return frozenset(names)
 
