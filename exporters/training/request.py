@@ -15,6 +15,7 @@ from models_tf.compress.settings import Compression
 from models_tf.errors import InputError
 from models_tf.ops.projection.config import FEATURES
 from models_tf.prado.text_config import MAX_SEQ_LEN
+from models_tf.tokenizers.files import TOKENIZER_FILES
 from models_tf.training.settings import TrainingSettings
 from models_tf.training.token_settings import TokenSettings
 
@@ -178,8 +179,11 @@ class TrainRequest:
     @property
     def inputs(self) -> tuple[tuple[str, Path | None], ...]:
         """The files and folders that are read, with their flags: the output must be apart from them."""
-        names = ("train", "dev", "checkpoint", "vocab", "unlabelled", "teacher_logits")
-        several = [("--teacher", path) for path in self.teacher] + [("--vocab-data", path) for path in self.vocab_data]
+        names = ("train", "dev", "checkpoint", "unlabelled", "teacher_logits")
+        # Of a folder only the tokenizer is read: the output may lie beside it.
+        places = [self.vocab / name for name in TOKENIZER_FILES] if self.vocab else []
+        several = [("--vocab", path) for path in places] + [("--teacher", path) for path in self.teacher]
+        several += [("--vocab-data", path) for path in self.vocab_data]
         return (*((flag_of(name), getattr(self, name)) for name in names), *several)
 
     @functools.cached_property
