@@ -200,3 +200,17 @@ def test_training_reads_the_words_that_the_exported_graph_reads(text: str, tags:
     assert 1 <= rows <= 5
     np.testing.assert_array_equal(trained, exported[:, :rows])
     assert not exported[:, rows:].any()
+
+
+def test_a_convolution_with_gaps_learns_as_it_answers_on_every_processor() -> None:
+    """TensorFlow has no gradient of a dilated convolution where oneDNN is off."""
+    keras.utils.set_random_seed(0)
+    layer = MaskedConv(3, width=2, distance=3, momentum=0.9, epsilon=1e-3, name="gaps")
+    x, mask = tf.random.normal((2, 1, 7, 4)), tf.ones((2, 1, 7, 1))
+    layer(x, mask)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        learned = layer._convolve_to_learn(x, layer.kernel)
+        total = tf.reduce_sum(learned**2)
+    assert all(tf.reduce_any(slope != 0) for slope in tape.gradient(total, [x, layer.kernel]))
+    np.testing.assert_allclose(learned, layer._convolve(x, layer.kernel), atol=1e-6)
