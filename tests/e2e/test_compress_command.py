@@ -252,9 +252,9 @@ def test_an_output_that_exists_or_is_the_checkpoint_is_refused(refused, folder, 
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").write_text("mine")
     flags = ("compress", "--checkpoint", folder / "bert", "--drop-layers", "top:1", "--output")
-    assert "(exists). Remedy: --force or another name." in refused(*flags, tmp_path / "there")
+    assert "exists. Use --force to replace it" in refused(*flags, tmp_path / "there")
     assert everything_under(tmp_path / "there") == ["file"]
-    assert "must not be the checkpoint itself" in refused(*flags, folder / "bert", "--force")
+    assert "must not be --checkpoint itself" in refused(*flags, folder / "bert", "--force")
     assert checkpoint.load(folder / "bert").config.num_layers == 3
 
 

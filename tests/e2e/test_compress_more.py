@@ -231,7 +231,7 @@ def test_a_new_model_can_be_built_shared_and_narrow(command, folder):
 def test_a_new_model_has_nothing_to_remove(command, folder):
     rows = ("--train", folder / "rows.tsv", "--dev", folder / "rows.tsv", "--vocab", folder / "bert", "--output", "new")
     code, _, errors = command("train", "--model", "bert", "--drop-layers", "1", *rows)
-    assert (code, "Received: none to begin with." in errors) == (2, True)
+    assert (code, "Received: no --checkpoint." in errors) == (2, True)
 
 
 def test_layers_that_share_weights_cannot_learn_from_a_teacher_in_turns(command, folder):

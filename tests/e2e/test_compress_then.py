@@ -153,7 +153,7 @@ def test_every_checkpoint_of_a_training_has_its_record_and_a_resumed_one_keeps_i
         (["--checkpoint", "bert", "--prune-heads", "1"], "the part that is kept must be in (0, 1]"),
         (["--checkpoint", "bert", "--drop-layers", "top:3"], "must leave at least 1"),
         (["--checkpoint", "base", "--prune-heads", "0.5"], "whose head is new"),
-        (["--prune-heads", "0.5", "--vocab", "bert"], "Received: none to begin with"),
+        (["--prune-heads", "0.5", "--vocab", "bert"], "Received: no --checkpoint"),
     ],
 )
 def test_training_refuses_what_compress_refuses(command, folder, flags, words):
