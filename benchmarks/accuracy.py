@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from exporters.formats.runners import TfliteRunner
+from exporters.formats.base import load_runner
 from models_tf.checkpoints import projection as checkpoint
 from models_tf.data import Row, read_table
 from models_tf.ops.projection.library import HostProjection
@@ -103,7 +103,7 @@ def measure(name: str, seed: int, data: Path, work: Path) -> dict[str, Any]:
 def int8_accuracy(file: Path, labels: Path, rows: list[Row]) -> float:
     """Every row as a string through the file on disk, in LiteRT."""
     names = labels.read_text(encoding="utf-8").splitlines()
-    logits = TfliteRunner(file, inputs=("text",))({"text": [row.text.encode() for row in rows]})["logits"]
+    logits = load_runner(file, inputs=("text",))({"text": [row.text.encode() for row in rows]})["logits"]
     return 100 * sum(names[i] == row.label for i, row in zip(logits.argmax(-1), rows, strict=True)) / len(rows)
 
 

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from exporters import ExportRequest, export
-from exporters.formats.runners import KerasRunner, OnnxRunner, TfliteRunner
+from exporters.formats.base import load_runner
+from exporters.formats.runners import KerasRunner
 from exporters.report.versions import versions
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
@@ -115,8 +116,7 @@ def ours(folder: Path, data: Path, work: Path, max_seq_len: int) -> dict[str, np
     runners: dict[str, Any] = {"Keras": KerasRunner(encoder, inputs=tuple(feed), rows=BATCH)}
     names = tuple(report.model["inputs"])
     for file in report.model_files():
-        kind = {"tflite": TfliteRunner, "onnx": OnnxRunner}[str(file.target)]
-        runners[f"float32 {file.target}"] = kind(work / "dense_bert" / file.name, inputs=names)
+        runners[f"float32 {file.target}"] = load_runner(work / "dense_bert" / file.name, inputs=names)
     return {name: runner(feed)["logits"] for name, runner in runners.items()}
 
 

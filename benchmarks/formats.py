@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from in_turn import redact
 
-from exporters.formats.runners import OnnxRunner, TfliteRunner
+from exporters.formats.base import load_runner
 from exporters.report.versions import cpu_name
 
 RECIPES = ("float32", "fp16", "int8-dynamic", "int8")
@@ -72,8 +72,7 @@ def latency_ratios(work: Path, reports: dict[str, Any]) -> dict[tuple[str, str],
     runners, names = {}, reports["float32"]["model"]["inputs"]
     for recipe, report in reports.items():
         for target in TARGETS:
-            kind = TfliteRunner if target == "tflite" else OnnxRunner
-            runners[target, recipe] = kind(work / recipe / file_name(report, target), inputs=tuple(names))
+            runners[target, recipe] = load_runner(work / recipe / file_name(report, target), inputs=tuple(names))
     length = reports["float32"]["model"]["max_seq_len"]
     ids = np.random.default_rng(0).integers(1000, 2000, (1, length), dtype=np.int32)
     feed = {"ids": ids, "mask": np.ones_like(ids), "segments": np.zeros_like(ids)}

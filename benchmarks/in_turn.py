@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from exporters.formats.runners import OnnxRunner, TfliteRunner
+from exporters.formats.base import load_runner
 
 TARGETS = ("tflite", "onnx")
 WARM_UP = 2
@@ -46,8 +46,7 @@ def ratios(folders: Mapping[str, Path], *, base: str, rounds: int) -> dict[str, 
         for name, folder in folders.items():
             report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
             file = next(entry["name"] for entry in report["files"] if entry["target"] == target)
-            kind = TfliteRunner if target == "tflite" else OnnxRunner
-            runners[name] = kind(folder / file, inputs=tuple(report["model"]["inputs"]))
+            runners[name] = load_runner(folder / file, inputs=tuple(report["model"]["inputs"]))
             length = report["model"]["max_seq_len"]
             ids = np.random.default_rng(0).integers(1000, 2000, (1, length), dtype=np.int32)
             feeds[name] = {"ids": ids, "mask": np.ones_like(ids), "segments": np.zeros_like(ids)}

@@ -26,12 +26,11 @@ import numpy as np
 from exporters import ExportRequest
 from exporters.console.native_log import quiet
 from exporters.data import rows
-from exporters.formats import artifacts
+from exporters.formats import artifacts, base
+from exporters.formats.graph import trace
 from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.runners import OnnxRunner, TfliteRunner
-from exporters.formats.tflite.convert import trace
 from exporters.report.versions import cpu_name, versions
-from exporters.sources import base as subject
+from exporters.sources import base as sources
 from quantize.recipe import RECIPES
 
 OURS_RECIPES = ("float32", "int8-dynamic", "int8")
@@ -52,7 +51,7 @@ def main() -> None:
     parser.add_argument("--result", type=Path, required=True)
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    source = subject.load(_request(options))
+    source = sources.load(_request(options))
     data = source.rows(calibrate=True)
     files = {**ours(options.work, source, data), **plain(options.work, source, data)}
     document = {
@@ -113,13 +112,13 @@ def ours(work: Path, source: Any, data: rows.Rows) -> dict[Key, Path]:
         return source.build(data)
 
     @functools.cache
-    def converted(target: str) -> artifacts.FloatModels:
+    def converted(target: str) -> list[artifacts.Converted]:
         return artifacts.convert(model().graph, (target,))
 
     def content(recipe: str, target: str) -> bytes:
         graph = model().graph
         feeds = rows.calibration_feeds(data, graph.input_names)
-        (made,) = artifacts.build(converted(target), RECIPES[recipe], graph, feeds)
+        (made,) = artifacts.build(converted(target), RECIPES[recipe], feeds)
         return made.content
 
     return {
@@ -159,8 +158,8 @@ class _Plain:
         from models_tf.encoder.network import Network
         from models_tf.encoder.rewrites.embedding import cut_positions
 
-        origin = source.origin
-        network = Network(config=origin.config, head=origin.head, tensors=origin.tensors)
+        read = source.checkpoint
+        network = Network(config=read.config, head=read.head, tensors=read.tensors)
         network = cut_positions(network, source.max_seq_len)  # a graph of fixed length needs it
         specs = NetworkGraph(network, source.max_seq_len, mask_value).inputs
         self.inputs = tuple(spec.name for spec in specs)
@@ -297,15 +296,10 @@ def _answers(path: Path, runner: Any, feed: Feed) -> np.ndarray:
 
 def _runner(path: Path, names: tuple[str, ...]) -> Any:
     """With the inputs that the file has: ours needs no segments where all texts are single."""
-    if path.suffix == ".onnx":
-        import onnx
-
-        given = {value.name for value in onnx.load(path, load_external_data=False).graph.input}
-        return OnnxRunner(path, inputs=tuple(name for name in names if name in given))
-    from ai_edge_litert.interpreter import Interpreter
-
-    given = set(Interpreter(model_path=str(path)).get_signature_runner().get_input_details())
-    return TfliteRunner(path, inputs=tuple(name for name in names if name in given))
+    owner = base.get(path.suffix.removeprefix("."))
+    file = owner.open(path)
+    given = {info.name for signature in file.signatures.values() for info in signature.inputs}
+    return owner.runner(file, inputs=tuple(name for name in names if name in given))
 
 
 def latency_ratios(runners: Mapping[Key, Any], feed: Feed) -> dict[Key, dict[str, float]]:

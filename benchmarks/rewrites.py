@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 import onnx
 
+from exporters.formats.graph import trace
 from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite, trace
+from exporters.formats.tflite.convert import to_tflite
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.heads import Head

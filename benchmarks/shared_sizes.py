@@ -19,11 +19,11 @@ import numpy as np
 
 from exporters.data import rows
 from exporters.formats import artifacts
-from exporters.formats.audit import audit
+from exporters.formats.base import get
 from exporters.report.versions import versions
 from exporters.request import ExportRequest
-from exporters.sources import base as subject
-from exporters.sources.tokens import TokenSubject
+from exporters.sources import base as sources
+from exporters.sources.tokens import TokenSource
 from models_tf.checkpoints.encoder import with_tensors
 from quantize.recipe import RECIPES
 
@@ -46,11 +46,11 @@ def files(preset: str, max_seq_len: int) -> tuple[int, list[dict[str, Any]]]:
     request = ExportRequest(
         model="albert", random_init=True, preset=preset, max_seq_len=max_seq_len, quantize="int8", target=TARGETS
     )
-    source = subject.load(request)
-    if not isinstance(source, TokenSubject):
+    source = sources.load(request)
+    if not isinstance(source, TokenSource):
         raise TypeError(f"A token model was expected. Received: {type(source).__name__}.")
-    tensors = with_random_vectors(dict(source.origin.tensors))
-    source = dataclasses.replace(source, origin=with_tensors(source.origin, tensors))
+    tensors = with_random_vectors(dict(source.checkpoint.tensors))
+    source = dataclasses.replace(source, checkpoint=with_tensors(source.checkpoint, tensors))
     data = source.rows(calibrate=True)
     model = source.build(data)
     converted = artifacts.convert(model.graph, TARGETS)
@@ -61,15 +61,15 @@ def files(preset: str, max_seq_len: int) -> tuple[int, list[dict[str, Any]]]:
 
     found = []
     for recipe in RECIPES.values():
-        for file in artifacts.build(converted, recipe, model.graph, few):
-            seen = audit(file.content, target=file.target)
+        for file in artifacts.build(converted, recipe, few):
+            seen = get(file.format).open(file.content)
             found.append(
                 {
-                    "target": file.target,
+                    "target": file.format,
                     "recipe": recipe.name,
                     "size_bytes": len(file.content),
                     "weight_bytes": seen.weight_bytes,
-                    "problems": seen.problems(recipe),
+                    "problems": seen.audit(recipe),
                 }
             )
             print(*found[-1].values(), flush=True)

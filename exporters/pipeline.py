@@ -1,4 +1,4 @@
-"""`export`: one model, from a checkpoint folder to verified files with a report.
+"""`export`: one model, from a checkpoint to verified files with a report.
 
 The whole job in order; each step is a module of its own. Only this and the command touch the file system.
 """
@@ -9,9 +9,8 @@ from exporters.formats import artifacts
 from exporters.report.report import Report
 from exporters.report.versions import cpu_name, versions
 from exporters.request import ExportRequest
-from exporters.sources import base as subject
-from exporters.verification import gate, inspection, verify
-from exporters.verification import latency as bench
+from exporters.sources import base as sources
+from exporters.verification import gate, inspection, latency, verify
 from models_tf import extras
 from models_tf.folders.output_folder import OutputFolder
 from quantize.recipe import RECIPES
@@ -36,36 +35,37 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
     recipe, is_float = RECIPES[request.quantize], request.quantize == artifacts.FLOAT.name
     with OutputFolder(request.output_folder, command="export", force=request.force, inputs=request.inputs) as folder:
         with progress.stage("read checkpoint and rows"):
-            source = subject.load(request)
+            source = sources.load(request)
             data = source.rows(calibrate=recipe.needs_calibration)
 
         with progress.stage("load TensorFlow, build model"):
             model = source.build(data)
 
         with progress.stage("convert to " + " and ".join(request.target)):
-            converted = artifacts.convert(model.graph, request.target)
-            floats = artifacts.build(converted, artifacts.FLOAT, model.graph)
+            converted = artifacts.convert(model.graph, request.target, artifacts.FLOAT, recipe)
+            floats = artifacts.build(converted, artifacts.FLOAT)
 
         with progress.stage(f"quantize: {recipe.name}"):
             calibration = rows.calibration_feeds(data, model.graph.input_names)
-            files = floats if is_float else artifacts.build(converted, recipe, model.graph, calibration)
+            files = floats if is_float else artifacts.build(converted, recipe, calibration)
 
         with progress.stage("write and inspect files"):
-            references = [] if is_float else [(file, folder.scratch_write(file.name, file.content)) for file in floats]
-            placed = [(file, folder.write(file.name, file.content)) for file in files]
-            beside = model.side_files(placed)
-            for name, content in beside.items():
-                folder.write(name, content)
-            records, problems = inspection.inspect(placed, recipe, others=tuple(beside))
-        progress.release()  # what can be wrong with the input, the recipe or the disk has had its say
+            kept = [artifacts.place(file, folder.write(file.name, file.content)) for file in files]
+            references = (
+                [] if is_float else [artifacts.place(f, folder.scratch_write(f.name, f.content)) for f in floats]
+            )
+            del converted, floats, files  # from here on the files on disk count
+            beside = [folder.write(name, content) for name, content in model.side_files(kept).items()]
+            records, problems = inspection.inspect(kept, beside)
+        progress.release()  # nothing can be wrong any more with the input, the recipe or the disk
 
         with progress.stage(f"verify on {rows.count(data, request.kind)}"):
-            verified = verify.verify(*model.checks(references, placed), data.evaluation, seed=request.seed)
+            verified = verify.verify(*model.checks(references, kept), data.evaluation, seed=request.seed)
             explained = model.explain(data)
 
         with progress.stage("measure latency"):
             described = model.describe()
-            latency, not_timed = bench.latencies(files, model.timed_rows, own=described["max_seq_len"])
+            times, not_timed = latency.latencies(kept, model.timed_rows, own=described["max_seq_len"])
 
         report = Report(
             model=described,
@@ -78,7 +78,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             files=records,
             accuracy=verified.scores,
             parity=verified.parities,
-            latency=latency,
+            latency=times,
             latency_cpu=cpu_name(),
             gates={"max_drop": request.max_drop, "max_size_bytes": request.max_size_bytes},
             failures=gate.judge(request, verified, files=records, scheme_problems=problems),

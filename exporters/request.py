@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from exporters.formats.base import FORMATS
 from exporters.request_fields import check_fields
 from models_tf import registry
 from models_tf.compress.settings import Compression
@@ -23,7 +24,7 @@ DEFAULT_RECIPE = "int8"
 # with one label.
 TOKEN_TASKS = ("classification", "regression", "token-classification", "question-answering", "sentence-order", "base")
 FOLDS = ("full", "safe", "off")
-TARGETS = ("tflite", "onnx")
+TARGETS = tuple(FORMATS)
 OUTPUT_ROOT = Path("export-mobile-out")
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
 
@@ -246,13 +247,13 @@ def parse_size(text: str) -> int:
 
 def _targets(target: tuple[str, ...] | list[str] | str) -> tuple[str, ...]:
     if not isinstance(target, str | tuple | list) or not all(isinstance(name, str) for name in target):
-        raise InputError(f"`target` must be some of {', '.join(TARGETS)}. Received: {target!r}.")
+        raise InputError(f"`target` must be some of {', '.join(FORMATS)}. Received: {target!r}.")
     wanted = parse_targets(target) if isinstance(target, str) else tuple(target)
-    unknown = [name for name in wanted if name not in TARGETS]
+    unknown = [name for name in wanted if name not in FORMATS]
     if unknown or not wanted:
         received = ", ".join(unknown) or "none"
         raise InputError(
-            f"Unknown target: expected some of {', '.join(TARGETS)}. Received: {received}."
-            + registry.nearest(received, TARGETS)
+            f"Unknown target: expected some of {', '.join(FORMATS)}. Received: {received}."
+            + registry.nearest(received, tuple(FORMATS))
         )
-    return tuple(name for name in TARGETS if name in wanted)  # one order, no repetition
+    return tuple(name for name in FORMATS if name in wanted)  # one order, no repetition

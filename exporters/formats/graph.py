@@ -6,17 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from exporters.formats.tensor_names import SIGNATURE
+from exporters.formats.tensor_names import LOGITS, SIGNATURE
 from models_tf.spec import TensorSpec
+
+# Token models take a tenth of a second for each row; small ones with a projection lose more than they gain by two.
+_TOKEN_THREADS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
     """`function` takes tensors by name and gives one or several by name. `name` begins the names of the files.
 
-    `signatures` says for how many rows a .tflite file is made; .onnx files are made for one row and take any number
-    where the graph allows it, which is tried with `rows`. `projection` is the config of the projection op, for a second
-    file that takes text.
+    `signatures` says for how many rows each signature of a file is made. A format whose files take any number of rows
+    makes one signature and tries it with `rows`. `projection` is the config of the projection op, for a second file that
+    takes text.
     """
 
     name: str
@@ -25,11 +28,33 @@ class Graph:
     signatures: Mapping[str, int] = field(default_factory=lambda: {SIGNATURE: 1})
     projection: str | None = None
     rows: Mapping[str, np.ndarray] | None = None
+    _traced: dict[int, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def input_names(self) -> tuple[str, ...]:
         return tuple(spec.name for spec in self.inputs)
 
-    def shapes(self, rows: int) -> dict[str, tuple[tuple[int, ...], str]]:
-        """Shape and type of each input, for so many rows."""
-        return {spec.name: ((rows, *spec.shape), spec.dtype) for spec in self.inputs}
+    @property
+    def calibration_threads(self) -> int:
+        return _TOKEN_THREADS if self.projection is None else 1
+
+    def traced(self, rows: int = 1) -> Any:
+        """The concrete function for so many rows, traced once for all formats."""
+        if rows not in self._traced:
+            shapes = {spec.name: ((rows, *spec.shape), spec.dtype) for spec in self.inputs}
+            self._traced[rows] = trace(self.function, shapes)
+        return self._traced[rows]
+
+
+def trace(function: Callable[..., Any], inputs: Mapping[str, tuple[tuple[int | None, ...], str]]) -> Any:
+    """A concrete function with keyword inputs {name: (shape, dtype)}. A single output is called `logits`."""
+    import tensorflow as tf
+
+    specs = {name: tf.TensorSpec(shape, tf.as_dtype(dtype), name=name) for name, (shape, dtype) in inputs.items()}
+
+    @tf.function(autograph=False)
+    def named(**values: tf.Tensor) -> dict[str, tf.Tensor]:
+        result = function(**values)
+        return result if isinstance(result, dict) else {LOGITS: result}
+
+    return named.get_concrete_function(**specs)

@@ -7,7 +7,6 @@ from exporters.profiling.report import Profile
 from exporters.report.svg import words
 
 CHART = "profile.svg"
-RUNTIMES = {"tflite": "LiteRT", "onnx": "ONNX Runtime"}
 _TEXT_WIDTH = 40
 _FULL, _EIGHTHS = "█", " ▏▎▍▌▋▊▉"
 
@@ -29,9 +28,7 @@ def series(profile: Profile) -> dict[str, dict[str, float]]:
     for file in profile.files:
         if file.timing is not None:
             times = file.timing.parts
-            found[f"time on {RUNTIMES[file.target]}"] = {
-                part: times[part].share if part in times else 0.0 for part in parts
-            }
+            found[f"time on {file.runtime}"] = {part: times[part].share if part in times else 0.0 for part in parts}
     return found
 
 

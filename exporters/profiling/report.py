@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from exporters.formats.base import get
 from exporters.profiling.timing import PartTime, Timing
 
 PROFILE_VERSION = 1
@@ -31,6 +32,10 @@ class FileProfile:
     part_bytes: Mapping[str, int]
     timing: Timing | None
     note: str = ""
+
+    @property
+    def runtime(self) -> str:
+        return get(self.target).runtime
 
     def time_of(self, part: str) -> PartTime | None:
         return None if self.timing is None else self.timing.parts.get(part)

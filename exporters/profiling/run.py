@@ -10,18 +10,16 @@ from typing import Any
 
 from exporters.console.progress import Progress
 from exporters.data import rows
-from exporters.formats import artifacts
-from exporters.formats.artifacts import Artifact
-from exporters.formats.onnx import profile as profile_onnx
+from exporters.formats import artifacts, base
+from exporters.formats.base import Artifact
 from exporters.formats.runners import Feed
-from exporters.formats.tflite import profile as profile_tflite
 from exporters.profiling import parts as profile_parts
 from exporters.profiling.parts import GRAPH, PARTS, Plan
 from exporters.profiling.report import FileProfile, PartProfile, Profile
 from exporters.profiling.request import ProfileRequest
 from exporters.report.versions import cpu_name, versions
-from exporters.sources import base as subject
-from exporters.sources.tokens import TokenSubject
+from exporters.sources import base as sources
+from exporters.sources.tokens import TokenSource
 from models_tf import extras
 from models_tf.folders.output_folder import OutputFolder
 from quantize.recipe import RECIPES
@@ -49,24 +47,24 @@ def profile(request: ProfileRequest, *, progress: Progress | None = None, comman
                 OutputFolder(request.output, command="profile", force=request.force, inputs=wanted.inputs)
             )
         with progress.stage("read checkpoint"):
-            source = subject.load(wanted)
-            if not isinstance(source, TokenSubject):  # the request has seen to it
+            source = sources.load(wanted)
+            if not isinstance(source, TokenSource):  # the request has seen to it
                 raise TypeError(f"A token model was expected. Received: {type(source).__name__}.")
             data = source.rows(calibrate=recipe.needs_calibration)
         with progress.stage("load TensorFlow, build model"):
             model = source.build(data)
         with progress.stage("convert to " + " and ".join(request.target)):
-            converted = artifacts.convert(model.graph, request.target)
+            converted = artifacts.convert(model.graph, request.target, recipe)
         with progress.stage(f"quantize: {recipe.name}"):
             calibration = rows.calibration_feeds(data, model.graph.input_names)
-            files = artifacts.build(converted, recipe, model.graph, calibration)
+            files = artifacts.build(converted, recipe, calibration)
             del converted
         progress.release()  # what can be wrong with the input or the recipe has had its say
         plan, profiles, counted = Plan.of(model.network), [], dict[str, int]()
         described = model.describe()
         for file in files:
             with progress.stage(f"measure {file.name}, {rounds} rounds"):
-                feed = model.timed_rows(file)[described["max_seq_len"]]
+                feed = model.timed_rows(file.graph)[described["max_seq_len"]]
                 made, multiply_adds = _file(file, plan, feed, rounds)
                 profiles.append(made)
                 counted = counted if any(counted.values()) else multiply_adds
@@ -75,7 +73,7 @@ def profile(request: ProfileRequest, *, progress: Progress | None = None, comman
             quantize=recipe.name,
             command=command,
             rounds=rounds,
-            parts=_parts(source.origin.tensors, counted),
+            parts=_parts(source.checkpoint.tensors, counted),
             files=tuple(profiles),
             cpu=cpu_name(),
             versions=versions(),
@@ -101,26 +99,19 @@ def _parts(tensors: Mapping[str, Any], multiply_adds: Mapping[str, int]) -> tupl
 
 def _file(file: Artifact, plan: Plan, feed: Feed, rounds: int) -> tuple[FileProfile, dict[str, int]]:
     """And the multiply-adds of each part."""
-    if file.target == "tflite":
-        from quantize.tflite.flatbuffer import read_model
-
-        graph = profile_tflite.read(read_model(file.content))
-        measure = profile_tflite.measure
-    else:
-        import onnx
-
-        graph = profile_onnx.read(onnx.load_from_string(file.content).graph)
-        measure = profile_onnx.measure
+    owner = base.get(file.format)
+    opened = owner.open(file.content)
+    graph = owner.op_graph(opened)
     parts = profile_parts.assign(graph, plan)
     timing, note, counted = None, "", profile_parts.multiply_adds_of_parts(graph, parts)
     try:
-        timing, counted = measure(file.content, plan, feed, rounds)
+        timing, counted = owner.measure(opened, plan, feed, rounds)
     except Exception as error:  # noqa: BLE001 - the rest of the profile stands, whatever a runtime has against a graph
         note = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
     sizes = profile_parts.bytes_of_parts(graph, parts, len(file.content))
     made = FileProfile(
         name=file.name,
-        target=file.target,
+        target=file.format,
         size_bytes=len(file.content),
         graph_bytes=sizes.pop(GRAPH),
         part_bytes=sizes,

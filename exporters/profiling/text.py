@@ -1,6 +1,6 @@
 """A profile for people: the table that the command prints, and report.md."""
 
-from exporters.profiling.chart import CHART, RUNTIMES, percent, text
+from exporters.profiling.chart import CHART, percent, text
 from exporters.profiling.report import FileProfile, Profile
 from exporters.report import tables
 from exporters.report.tables import Table
@@ -59,7 +59,7 @@ def markdown(profile: Profile) -> str:
 def _header(profile: Profile) -> list[str]:
     names = ["part", "parameters", "multiply-adds"]
     for file in profile.files:
-        names += [f"{file.target} bytes", f"{RUNTIMES[file.target]} ms", "time"]
+        names += [f"{file.target} bytes", f"{file.runtime} ms", "time"]
     return names
 
 
@@ -98,6 +98,6 @@ def _whole(file: FileProfile, rounds: int) -> str:
     whole, parts = file.timing.whole_ms, file.timing.parts_ms
     ratio = f", {parts / whole:.2f} of it" if whole else ""
     return (
-        f"{file.name} on {RUNTIMES[file.target]}: {whole:.3f} ms as a whole, its parts add up to {parts:.3f} ms{ratio} "
+        f"{file.name} on {file.runtime}: {whole:.3f} ms as a whole, its parts add up to {parts:.3f} ms{ratio} "
         f"({rounds} rounds)."
     )

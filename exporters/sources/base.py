@@ -1,27 +1,24 @@
-"""`Subject`: what is exported, as the pipeline sees it. Projection models and token models each have a module for it.
+"""`Source`: what is exported, as the pipeline sees it. Projection models and token models each have a module for it.
 
-A subject is read from a request without TensorFlow, so that bad input is found at once. `build` makes the Keras
-reference, and what it returns knows the graph to convert, the files beside the models and what is held against what.
+A source is read from a request without TensorFlow, so that bad input is found at once. `build` makes the Keras
+reference, and what it returns knows the graph to convert, the files beside the models and what is compared with what.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 from exporters.data.rows import Rows
 from exporters.explanation.run import ExplainedText
-from exporters.formats.artifacts import Artifact
+from exporters.formats.artifacts import Placed
 from exporters.formats.graph import Graph
 from exporters.formats.runners import Feed
 from exporters.request import ExportRequest
 from exporters.verification.verify import Check
 from models_tf import registry
 
-Placed = tuple[Artifact, Path]
-
 
 class Built(Protocol):
-    """A subject with its Keras model."""
+    """A source with its Keras model."""
 
     @property
     def graph(self) -> Graph: ...
@@ -39,28 +36,28 @@ class Built(Protocol):
         ...
 
     def explain(self, rows: Rows) -> tuple[ExplainedText, ...]:
-        """Some of the rows with the words that go on from layer to layer; of models that drop none, nothing."""
+        """Some of the rows with the words that each layer keeps; nothing for models that drop none."""
         ...
 
-    def timed_rows(self, artifact: Artifact) -> dict[int, Feed]:
-        """Rows to measure time with, by sequence length; the file's own length is among them."""
+    def timed_rows(self, graph: str) -> dict[int, Feed]:
+        """Rows to measure time with, by sequence length; the length of the graph's own files is among them."""
         ...
 
 
-class Subject(Protocol):
-    """A model that was read."""
+class Source(Protocol):
+    """A checkpoint that was read, and what the request says of it."""
 
     def rows(self, *, calibrate: bool) -> Rows: ...
 
     def build(self, rows: Rows) -> Built: ...
 
 
-def load(request: ExportRequest) -> Subject:
-    """The subject of a request. Needs no TensorFlow."""
+def load(request: ExportRequest) -> Source:
+    """The source of a request. Needs no TensorFlow."""
     if request.kind == registry.TOKENS:
-        from exporters.sources.tokens import TokenSubject
+        from exporters.sources.tokens import TokenSource
 
-        return TokenSubject.load(request)
-    from exporters.sources.projection import ProjectionSubject
+        return TokenSource.load(request)
+    from exporters.sources.projection import ProjectionSource
 
-    return ProjectionSubject.load(request)
+    return ProjectionSource.load(request)

@@ -1,4 +1,4 @@
-"""Models on projection features: a checkpoint of ours, with files for features and for text. See `subject.py`."""
+"""Models on projection features: a checkpoint of ours, with files for features and for text. See `base.py`."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -11,18 +11,16 @@ from exporters.data import rows
 from exporters.data.rows import Rows
 from exporters.data.text_rows import TextReader
 from exporters.explanation.run import ExplainedText
-from exporters.formats.artifacts import Artifact
+from exporters.formats.artifacts import Placed
 from exporters.formats.graph import Graph
-from exporters.formats.interfaces import interface
 from exporters.formats.runners import Feed, KerasRunner, batch_rows
 from exporters.formats.tensor_names import FEATURES, LOGITS, SIGNATURE, TEXT
 from exporters.request import ExportRequest
-from exporters.sources.base import Placed
 from exporters.sources.projection_file import projection_file
 from exporters.verification import checks
 from exporters.verification.latency import LENGTHS
 from exporters.verification.verify import Check
-from models_tf.checkpoints import projection as checkpoint
+from models_tf.checkpoints import projection as projection_checkpoint
 from models_tf.checkpoints.projection import ProjectionCheckpoint
 from models_tf.errors import InputError
 from models_tf.ops.projection.library import HostProjection
@@ -30,17 +28,17 @@ from models_tf.spec import TensorSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProjectionSubject:
+class ProjectionSource:
     """A checkpoint, with the length of the request, and its projection on the host."""
 
     request: ExportRequest
-    origin: ProjectionCheckpoint
+    checkpoint: ProjectionCheckpoint
     projection: HostProjection
 
     @classmethod
-    def load(cls, request: ExportRequest) -> "ProjectionSubject":
-        origin = _checkpoint(request)
-        return cls(request=request, origin=origin, projection=_projection(origin))
+    def load(cls, request: ExportRequest) -> "ProjectionSource":
+        checkpoint = _checkpoint(request)
+        return cls(request=request, checkpoint=checkpoint, projection=_projection(checkpoint))
 
     def project(self, texts: Sequence[bytes]) -> np.ndarray:
         """Texts -> features int8 [rows, time, feature]."""
@@ -49,25 +47,27 @@ class ProjectionSubject:
     def rows(self, *, calibrate: bool) -> Rows:
         reader = TextReader(
             request=self.request,
-            labels=self.origin.labels,
-            multi_label=self.origin.config.multi_label,
+            labels=self.checkpoint.labels,
+            multi_label=self.checkpoint.config.multi_label,
             project=self.project,
         )
         bundled = self.request.checkpoint_folder if self.request.checkpoint is None else None
         return rows.load(self.request, reader, calibrate=calibrate, bundled=bundled)
 
     def build(self, rows: Rows) -> "ProjectionModel":
-        return ProjectionModel(subject=self, model=checkpoint.build(self.origin), text=rows.evaluation.keys[0])
+        return ProjectionModel(
+            source=self, model=projection_checkpoint.build(self.checkpoint), text=rows.evaluation.keys[0]
+        )
 
     def describe(self) -> dict[str, Any]:
-        config = self.origin.config
+        config = self.checkpoint.config
         return {
-            "name": self.origin.model_name,
+            "name": self.checkpoint.model_name,
             "task": self.request.checkpoint_folder.resolve().name,
             "bundled": self.request.checkpoint is None,
-            "num_labels": len(self.origin.labels),
+            "num_labels": len(self.checkpoint.labels),
             "multi_label": config.multi_label,
-            "parameters": int(sum(value.size for value in self.origin.weights.values())),
+            "parameters": int(sum(value.size for value in self.checkpoint.weights.values())),
             "max_seq_len": config.max_seq_len,
             "feature_size": config.projection.feature_size,
             "features": config.projection.features,
@@ -76,9 +76,9 @@ class ProjectionSubject:
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectionModel:
-    """The subject with its Keras model. `text` is an example, for measuring time."""
+    """The source with its Keras model. `text` is an example, for measuring time."""
 
-    subject: ProjectionSubject
+    source: ProjectionSource
     model: Any
     text: str
 
@@ -91,19 +91,19 @@ class ProjectionModel:
             function=self.model.features_to_logits,
             inputs=(TensorSpec(name=FEATURES, shape=shape, dtype="int8"),),
             signatures={SIGNATURE: 1, checks.BATCH_SIGNATURE: checks.BATCH},
-            projection=self.subject.projection.config.to_text(),
+            projection=self.source.projection.config.to_text(),
         )
 
     def describe(self) -> dict[str, Any]:
-        return self.subject.describe()
+        return self.source.describe()
 
     def side_files(self, placed: Sequence[Placed]) -> dict[str, str | bytes]:
-        host = self.subject.projection
+        host = self.source.projection
         return {
-            "labels.txt": "".join(label + "\n" for label in self.subject.origin.labels),
+            "labels.txt": "".join(label + "\n" for label in self.source.checkpoint.labels),
             "projection.json": projection_file(
                 host.config,
-                {artifact.name: _single(interface(artifact)) for artifact, _ in placed},
+                {one.name: _single(one.file.interface()) for one in placed},
                 project=lambda texts: host.project(texts)[0],
                 lengths=lambda texts: host.project(texts)[1].tolist(),
             ),
@@ -118,9 +118,9 @@ class ProjectionModel:
     def explain(self, rows: Rows) -> tuple[ExplainedText, ...]:  # noqa: ARG002 - these models drop no token
         return ()
 
-    def timed_rows(self, artifact: Artifact) -> dict[int, Feed]:
-        config = self.subject.projection.config
-        if artifact.graph == TEXT:
+    def timed_rows(self, graph: str) -> dict[int, Feed]:
+        config = self.source.projection.config
+        if graph == TEXT:
             return {config.pad_to: {TEXT: [self.text.encode()]}}
         lengths = sorted({*LENGTHS, config.pad_to})
         return {length: {FEATURES: random_features(length, config.feature_size)} for length in lengths}
@@ -134,7 +134,7 @@ def random_features(length: int, feature_size: int) -> np.ndarray:
 
 
 def _checkpoint(request: ExportRequest) -> ProjectionCheckpoint:
-    loaded = checkpoint.load(request.checkpoint_folder)
+    loaded = projection_checkpoint.load(request.checkpoint_folder)
     if request.model is not None and request.model != loaded.model_name:
         raise InputError(
             f"--model must be that of the checkpoint, {loaded.model_name}. Received: {request.model}; leave it out."
@@ -148,11 +148,11 @@ def _checkpoint(request: ExportRequest) -> ProjectionCheckpoint:
     return dataclasses.replace(loaded, config=config)
 
 
-def _projection(origin: ProjectionCheckpoint) -> HostProjection:
+def _projection(checkpoint: ProjectionCheckpoint) -> HostProjection:
     """The projection as the files have it: padded to the static length, without the typos of training."""
-    settings = origin.config.projection
+    settings = checkpoint.config.projection
     try:
-        padded = dataclasses.replace(settings, pad_to=origin.config.max_seq_len, distortion=0.0)
+        padded = dataclasses.replace(settings, pad_to=checkpoint.config.max_seq_len, distortion=0.0)
     except ValueError as error:
         raise InputError(f"--max-seq-len does not fit the projection: {error}") from error
     return HostProjection(padded)

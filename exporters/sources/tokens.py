@@ -1,14 +1,13 @@
-"""Token models: a checkpoint in Hugging Face's form, or random weights. See `subject.py`.
+"""Token models: a checkpoint in Hugging Face format, or random weights. See `base.py`.
 
 One graph for every file, ids and mask (and segments) in, converted once; it computes with the rewritten weights and a
-bounded mask, and is held against the Keras model as it was read, with PyTorch's mask. Leaves out batches: a .tflite file
+bounded mask, and is compared with the Keras model as it was read, with PyTorch's mask. Leaves out batches: a signature
 takes one row.
 """
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,19 +17,17 @@ from exporters.data import rows
 from exporters.data.rows import GENERATED, Rows
 from exporters.data.token_rows import TokenReader, TokenRows
 from exporters.explanation.run import ExplainedText, drops_tokens, explain_texts
-from exporters.formats.artifacts import Artifact
+from exporters.formats.artifacts import Placed
 from exporters.formats.graph import Graph
-from exporters.formats.interfaces import interface
-from exporters.formats.runners import Feed, KerasRunner, OnnxRunner, Runner, TfliteRunner
+from exporters.formats.runners import Feed, KerasRunner
 from exporters.formats.tensor_names import MARGIN
 from exporters.request import ExportRequest
-from exporters.sources.base import Placed
 from exporters.sources.mask import choose_mask
 from exporters.sources.token_file import token_file
 from exporters.verification import checks
 from exporters.verification.verify import Check
 from models_tf import registry
-from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints import encoder as encoder_checkpoint
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import sequence_length
@@ -65,43 +62,48 @@ _LARGE, _LARGE_CALIBRATION_ROWS = 1_000_000, 128
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenSubject:
+class TokenSource:
     """A checkpoint with what the request says of it. `tokenizer` is None for random weights."""
 
     request: ExportRequest
-    origin: EncoderCheckpoint
+    checkpoint: EncoderCheckpoint
     task: str
     max_seq_len: int
     tokenizer: Tokenizer | None
     compression: dict[str, Any] | None = None  # what was removed before the export
 
     @classmethod
-    def load(cls, request: ExportRequest) -> "TokenSubject":
-        origin = _random(request) if request.random_init else _checkpoint(request)
-        task = _task(request, origin)
+    def load(cls, request: ExportRequest) -> "TokenSource":
+        checkpoint = _random(request) if request.random_init else _checkpoint(request)
+        task = _task(request, checkpoint)
         tokenizer = None
         if not request.random_init:
-            tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {request.checkpoint}")
-            tokenizer.check_embedding(origin.config.vocab_size)
-        length, record = sequence_length(origin, request.max_seq_len), None
+            tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint {request.checkpoint}")
+            tokenizer.check_embedding(checkpoint.config.vocab_size)
+        length, record = sequence_length(checkpoint, request.max_seq_len), None
         if request.compression is not None:
-            origin, record = _compressed(request, origin)
+            checkpoint, record = _compressed(request, checkpoint)
             if request.compression.prune_vocab:
-                tokenizer = Tokenizer.from_files(origin.tokenizer_files, f"Checkpoint {request.checkpoint}")
+                tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint {request.checkpoint}")
         return cls(
-            request=request, origin=origin, task=task, max_seq_len=length, tokenizer=tokenizer, compression=record
+            request=request,
+            checkpoint=checkpoint,
+            task=task,
+            max_seq_len=length,
+            tokenizer=tokenizer,
+            compression=record,
         )
 
     def rows(self, *, calibrate: bool) -> Rows:
         reader = TokenReader(
             request=self.request,
             task=self.task,
-            labels=self.origin.labels,
-            config=self.origin.config,
+            labels=self.checkpoint.labels,
+            config=self.checkpoint.config,
             max_seq_len=self.max_seq_len,
             tokenizer=self.tokenizer,
         )
-        large = sum(value.size for value in self.origin.tensors.values()) >= _LARGE
+        large = sum(value.size for value in self.checkpoint.tensors.values()) >= _LARGE
         calibrating = _LARGE_CALIBRATION_ROWS if large else rows.MAX_CALIBRATION_ROWS
         return rows.load(self.request, reader, calibrate=calibrate, calibrating=calibrating)
 
@@ -109,19 +111,19 @@ class TokenSubject:
         from models_tf.encoder.model import Encoder
         from models_tf.encoder.rewrites.apply import apply
 
-        origin = self.origin
+        checkpoint = self.checkpoint
         shown = _shown(rows)
         network, rewrites = apply(
-            Network(config=origin.config, head=origin.head, tensors=origin.tensors),
+            Network(config=checkpoint.config, head=checkpoint.head, tensors=checkpoint.tensors),
             fold=self.request.fold,
             max_seq_len=self.max_seq_len,
             one_segment=self._one_segment(rows),
-            # Only static int8 gains by ranges that are alike.
+            # Only static int8 gains by similar ranges.
             rows=shown if rows.calibration is not None else None,
         )
         return TokenModel(
-            subject=self,
-            encoder=Encoder(origin.config, origin.head, origin.tensors),
+            source=self,
+            encoder=Encoder(checkpoint.config, checkpoint.head, checkpoint.tensors),
             network=network,
             rewrites=rewrites,
             mask_value=choose_mask(network, shown, batch=_BATCH),
@@ -139,52 +141,43 @@ class TokenSubject:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenModel:
-    """The subject with its Keras model (the reference) and the network that is exported. `shown` are some rows."""
+    """A source with its Keras model (the reference) and the network that is exported. `shown` are some rows."""
 
-    subject: TokenSubject
+    source: TokenSource
     encoder: Any
     network: Network
     rewrites: tuple[str, ...]
     mask_value: float
     shown: Mapping[str, np.ndarray]
-    _runners: dict[Path, Runner] = field(default_factory=dict)
 
     @functools.cached_property
     def graph(self) -> Graph:
-        import tensorflow as tf
-
-        from models_tf.encoder import forward
         from models_tf.encoder.graph import NetworkGraph
 
-        network, mask_value = self.network, self.mask_value
-        # Variables, not constants: in a traced graph the converters would copy those again and again, 4 GB of 100 MB.
-        table = {name: tf.Variable(value, trainable=False, name=name) for name, value in network.tensors.items()}
-
-        def function(**values: Any) -> dict[str, Any]:
-            run = functools.partial(forward.run, network.config, network.head, table, form=network.form)
-            return run(mask_value=mask_value, **values).outputs
-
-        inputs = NetworkGraph(network, self.subject.max_seq_len, mask_value).inputs
+        traced = NetworkGraph(self.network, self.source.max_seq_len, self.mask_value)
         return Graph(
-            name=GRAPH, function=function, inputs=inputs, rows={spec.name: self.shown[spec.name] for spec in inputs}
+            name=GRAPH,
+            function=traced,
+            inputs=traced.inputs,
+            rows={spec.name: self.shown[spec.name] for spec in traced.inputs},
         )
 
     def describe(self) -> dict[str, Any]:
-        origin, config = self.subject.origin, self.subject.origin.config
-        record = self.subject.compression
+        checkpoint, config = self.source.checkpoint, self.source.checkpoint.config
+        record = self.source.compression
         return {
-            "name": origin.model_name,
-            "task": self.subject.task,
+            "name": checkpoint.model_name,
+            "task": self.source.task,
             "bundled": False,
-            "trained": origin.trained,
-            "num_labels": len(origin.labels),
-            "multi_label": origin.problem_type == MULTI_LABEL,
-            "parameters": int(sum(value.size for value in origin.tensors.values())),
-            "max_seq_len": self.subject.max_seq_len,
+            "trained": checkpoint.trained,
+            "num_labels": len(checkpoint.labels),
+            "multi_label": checkpoint.problem_type == MULTI_LABEL,
+            "parameters": int(sum(value.size for value in checkpoint.tensors.values())),
+            "max_seq_len": self.source.max_seq_len,
             "layers": config.num_layers,
             "vocab_size": config.vocab_size,
             "inputs": list(self.graph.input_names),
-            "fold": self.subject.request.fold,
+            "fold": self.source.request.fold,
             "rewrites": list(self.rewrites),
             "mask_value": self.mask_value,
             **({"retention": list(config.retention), "retention_by": config.retention_by} if config.retention else {}),
@@ -192,28 +185,28 @@ class TokenModel:
         }
 
     def side_files(self, placed: Sequence[Placed]) -> dict[str, str | bytes]:
-        subject, files = self.subject, dict[str, str | bytes]()
-        if subject.origin.labels:
-            files["labels.txt"] = "".join(label + "\n" for label in subject.origin.labels)
-        if subject.tokenizer is not None:
-            files |= subject.tokenizer.files()
+        source, files = self.source, dict[str, str | bytes]()
+        if source.checkpoint.labels:
+            files["labels.txt"] = "".join(label + "\n" for label in source.checkpoint.labels)
+        if source.tokenizer is not None:
+            files |= source.tokenizer.files()
         files["model.json"] = token_file(
-            files={artifact.name: interface(artifact) for artifact, _ in placed},
-            task=subject.task,
-            labels=subject.origin.labels,
-            max_seq_len=subject.max_seq_len,
+            files={one.name: one.file.interface() for one in placed},
+            task=source.task,
+            labels=source.checkpoint.labels,
+            max_seq_len=source.max_seq_len,
             inputs=self.graph.input_names,
-            tokenizer=subject.tokenizer,
-            runners={artifact.name: self._runner(artifact, path) for artifact, path in placed},
+            tokenizer=source.tokenizer,
+            runners={one.name: one.runner(self.graph.input_names) for one in placed},
             pairs=SEGMENTS in self.graph.input_names,
-            trained=subject.origin.trained,
+            trained=source.checkpoint.trained,
         )
         return files
 
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
-        function = self._with_margin if drops_tokens(self.subject.origin.config) else self.encoder
+        function = self._with_margin if drops_tokens(self.source.checkpoint.config) else self.encoder
         keras = KerasRunner(function, inputs=(IDS, MASK, SEGMENTS), rows=_BATCH)
-        return checks.for_tokens(keras, references, placed, runner=self._runner)
+        return checks.for_tokens(keras, references, placed, inputs=self.graph.input_names)
 
     def _with_margin(self, **values: Any) -> dict[str, Any]:
         """The reference's answers, and how clearly it chose the tokens that they come from."""
@@ -226,35 +219,28 @@ class TokenModel:
         return {**found.outputs, MARGIN: retention.margin(*pairs, values[MASK], in_order=whole)}
 
     def explain(self, rows: Rows) -> tuple[ExplainedText, ...]:
-        subject, examples = self.subject, rows.evaluation
-        if not drops_tokens(subject.origin.config) or subject.tokenizer is None or rows.source == GENERATED:
+        source, examples = self.source, rows.evaluation
+        if not drops_tokens(source.checkpoint.config) or source.tokenizer is None or rows.source == GENERATED:
             return ()
         pairs = isinstance(examples, TokenRows) and examples.task_rows is not None and examples.task_rows.pairs
         texts = [tuple(key.split("\t", 1)) if pairs else (key, "") for key in examples.keys[:_EXPLAINED_ROWS]]
         found = explain_texts(
-            subject.origin,
+            source.checkpoint,
             [one for one, _ in texts],
             [two for _, two in texts] if pairs else None,
-            max_seq_len=subject.max_seq_len,
-            tokenizer=subject.tokenizer,
+            max_seq_len=source.max_seq_len,
+            tokenizer=source.tokenizer,
             table=self.encoder.table,
         )
         return found.texts
 
-    def timed_rows(self, artifact: Artifact) -> dict[int, Feed]:  # noqa: ARG002 - the same for all files
-        return {self.subject.max_seq_len: {name: self.shown[name][:1] for name in self.graph.input_names}}
-
-    def _runner(self, artifact: Artifact, path: Path) -> Runner:
-        """Made once for each file: a runtime takes a second to load one."""
-        if path not in self._runners:
-            kind = TfliteRunner if artifact.target == "tflite" else OnnxRunner
-            self._runners[path] = kind(path, inputs=self.graph.input_names)
-        return self._runners[path]
+    def timed_rows(self, graph: str) -> dict[int, Feed]:  # noqa: ARG002 - there is one graph
+        return {self.source.max_seq_len: {name: self.shown[name][:1] for name in self.graph.input_names}}
 
 
 def _random(request: ExportRequest) -> EncoderCheckpoint:
     task = request.task or registry.get(str(request.model)).family().heads[0]
-    return checkpoint.random_init(
+    return encoder_checkpoint.random_init(
         str(request.model),
         request.preset,
         head=head_of_task(task),
@@ -265,10 +251,10 @@ def _random(request: ExportRequest) -> EncoderCheckpoint:
 
 def _checkpoint(request: ExportRequest) -> EncoderCheckpoint:
     head = CLASSIFICATION if request.task == REGRESSION else request.task
-    return checkpoint.load(str(request.checkpoint), model=request.model, head=head)
+    return encoder_checkpoint.load(str(request.checkpoint), model=request.model, head=head)
 
 
-def _compressed(request: ExportRequest, origin: EncoderCheckpoint) -> tuple[EncoderCheckpoint, dict[str, Any]]:
+def _compressed(request: ExportRequest, checkpoint: EncoderCheckpoint) -> tuple[EncoderCheckpoint, dict[str, Any]]:
     """The model that is exported, and what the report says of it: all but the long list of neurons."""
     data = ChosenBy(
         rows=request.importance_data or request.calibration_data,
@@ -277,20 +263,23 @@ def _compressed(request: ExportRequest, origin: EncoderCheckpoint) -> tuple[Enco
         columns=Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column),
     )
     source = f"Checkpoint {request.checkpoint}"
-    made = compress_checkpoint(origin, request.compression or Compression(), data, source=source)
+    made = compress_checkpoint(checkpoint, request.compression or Compression(), data, source=source)
     kept = [len(numbers) for numbers in made.record["neurons"]["kept"]]
     return made.checkpoint, {**made.record, "neurons": {"kept_counts": kept}}
 
 
-def _task(request: ExportRequest, origin: EncoderCheckpoint) -> str:
+def _task(request: ExportRequest, checkpoint: EncoderCheckpoint) -> str:
     """What the head says, unless the request says more; a classification head with one label is a regression."""
-    own = task_of_head(origin.head)
-    if request.task not in (None, own, BASE) and (request.task, tuple(origin.labels)) != (SENTENCE_ORDER, ORDER_LABELS):
+    own = task_of_head(checkpoint.head)
+    if request.task not in (None, own, BASE) and (request.task, tuple(checkpoint.labels)) != (
+        SENTENCE_ORDER,
+        ORDER_LABELS,
+    ):
         raise InputError(
-            f"--task must be {own}, as the checkpoint's head has {origin.head.num_labels} labels. "
+            f"--task must be {own}, as the checkpoint's head has {checkpoint.head.num_labels} labels. "
             f"Received: {request.task}."
         )
-    if origin.problem_type == MULTI_LABEL and request.eval_data is not None:
+    if checkpoint.problem_type == MULTI_LABEL and request.eval_data is not None:
         raise InputError(
             "The checkpoint gives several labels a row, which token models are not measured on: give "
             f"--calibration-data FILE instead. Received: --eval-data {request.eval_data}."

@@ -4,43 +4,41 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from exporters.formats import audit, zeros
-from exporters.formats.artifacts import Artifact
+from exporters.formats import zeros
+from exporters.formats.artifacts import Placed
 from exporters.report.report import FileRecord
-from quantize.recipe import Recipe
-
-Placed = tuple[Artifact, Path]
 
 
-def inspect(
-    placed: Iterable[Placed], recipe: Recipe, *, others: Sequence[str]
-) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
-    """Records of all files, read back from disk, and what is wrong with them. `others` are not models."""
-    records, problems = [], []
-    folder = Path()
-    for artifact, path in placed:
-        folder, content = path.parent, path.read_bytes()
-        found = audit.audit(content, target=artifact.target)
-        problems += [f"{artifact.name}: {problem}" for problem in found.problems(recipe)]
-        zero = zeros.zero_share(content, target=artifact.target)
-        records.append(
-            FileRecord(
-                name=artifact.name,
-                size_bytes=len(content),
-                sha256=hashlib.sha256(content).hexdigest(),
-                target=artifact.target,
-                graph=artifact.graph,
-                parameters=found.parameters,
-                weight_bytes=found.weight_bytes,
-                overhead_bytes=found.overhead_bytes,
-                zero_weights=zero,
-                compressed_bytes=zeros.compressed_bytes(content) if zero >= zeros.NOTABLE_SHARE else None,
-                ops=dict(found.ops),
-                dtypes=dict(found.dtypes),
-                min_runtime=found.min_runtime,
-            )
-        )
-    for name in others:
-        content = (folder / name).read_bytes()
-        records.append(FileRecord(name=name, size_bytes=len(content), sha256=hashlib.sha256(content).hexdigest()))
+def inspect(placed: Sequence[Placed], others: Iterable[Path]) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
+    """Records of all files, as they are on disk, and what is wrong with them. `others` are not models."""
+    records, problems = [_record(one) for one in placed], []
+    for one in placed:
+        problems += [f"{one.name}: {problem}" for problem in one.file.audit(one.recipe)]
+    for path in others:
+        content = path.read_bytes()
+        records.append(FileRecord(name=path.name, size_bytes=len(content), sha256=_sha256(content)))
     return tuple(records), tuple(problems)
+
+
+def _record(placed: Placed) -> FileRecord:
+    file = placed.file
+    zero = file.zero_share()
+    return FileRecord(
+        name=placed.name,
+        size_bytes=file.size_bytes,
+        sha256=_sha256(file.content),
+        target=placed.format.name,
+        graph=placed.graph,
+        parameters=file.parameters,
+        weight_bytes=file.weight_bytes,
+        overhead_bytes=file.overhead_bytes,
+        zero_weights=zero,
+        compressed_bytes=zeros.compressed_bytes(file.content) if zero >= zeros.NOTABLE_SHARE else None,
+        ops=dict(file.ops),
+        dtypes=dict(file.dtypes),
+        min_runtime=file.min_runtime,
+    )
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,19 +1,14 @@
-"""Do two implementations compute the same logits? Differences as numbers, and the limits the gate holds them to.
+"""Do two implementations compute the same logits? Differences as numbers, and whether they are within the limit.
 
-Pure functions on arrays; the pipeline decides what is compared with what.
+Pure functions on arrays. Limits belong to the recipe (`quantize/recipe.py`); `checks.py` says what is compared with what.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-# Float conversion only reorders float32 sums. A logit is a sum of some hundred terms of size 1 to 10, so the error is
-# about sqrt(500) * 10 * 2**-24 = 1.3e-5; 1e-4 leaves a factor of seven and is far below any label's margin.
-FLOAT_ATOL = 1e-4
-# Token models: the same relative to the largest answer. Each of some 20 operators in 24 layers rounds its result to 2**-24
-# of its size, in another order of sums than Keras; such errors add up as a random walk, sqrt(480) * 2**-24 = 1.3e-6, and
-# the layers between enlarge them some times. 1e-4 leaves a factor of 77 for that. A wrong operator is off by percents.
-FLOAT_RTOL = 1e-4
+from quantize.recipe import EXACT
+
 # A model that drops tokens ranks them first. Where the last token kept and the first dropped differ by rounding only, two
 # right implementations may keep different ones and then answer differently: such a row is undecided. Between two orders of
 # sums the significance of a token was seen to differ by up to 4e-6 (6 layers, 256 tokens), so two of them by 8e-6.
@@ -22,13 +17,11 @@ UNDECIDED_MARGIN = 2e-5
 UNDECIDED_SHARE, _FEW_UNDECIDED = 0.05, 2
 # Answers that are all smaller are a difference of larger numbers, whose rounding they keep.
 _SMALLEST_SCALE = 1e-2
-# Text-in is the features-in graph with one op in front; on the same runtime there is nothing to differ.
-EXACT = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parity:
-    """Candidate against reference, over all rows and labels. `limit` is None where nothing is demanded.
+    """A candidate compared with its reference, over all rows and labels. `limit` is None where nothing is demanded.
 
     `scale` is what a relative limit was taken of, 1 for an absolute one. `argmax_agreement` is None where there is one
     number a row, which is always the largest. `undecided` rows differ by more than the limit and are left out: see

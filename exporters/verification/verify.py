@@ -1,7 +1,7 @@
-"""Verification: every file written, on the same rows, against what it must equal.
+"""Verification: every file written, on the same rows, compared with what it must equal.
 
-Float files are held against Keras, text-in against features-in, quantized against float or Keras, so that conversion
-error and quantization error stay apart. Rows go through in chunks: memory does not grow with their number. Only outputs
+Float files are compared with Keras, text-in with features-in, quantized with float or Keras, so that conversion error and
+quantization error stay apart. Rows go through in chunks: memory does not grow with their number. Only outputs
 are kept.
 """
 
@@ -26,7 +26,7 @@ _SAME_MODEL = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """A runner, the name of the runner it is held against (None for the reference of all), and the largest difference.
+    """A runner, the name of the runner it is compared with (None for the reference of all), and the largest difference.
 
     A `relative` limit is that of the reference's largest answer. `most` rows are run, all when None; a check that is not
     `scored` has no accuracy.
@@ -50,7 +50,7 @@ class Verification:
 def verify(checks: Sequence[Check], probes: Sequence[Check], examples: Examples, *, seed: int = 0) -> Verification:
     """Runs `checks` on all rows and `probes` (other runtimes, each start costly) on the first chunk.
 
-    A check is held against an earlier one. The first is what accuracy drops are counted from.
+    A check is compared with an earlier one. The first is what accuracy drops are counted from.
     """
     parts: dict[str, list[Outputs]] = {check.runner.name: [] for check in checks}
     probed: list[Outputs | str] = []

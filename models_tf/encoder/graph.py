@@ -1,5 +1,6 @@
-"""`NetworkGraph`: a network as a function of named inputs, with its weights as constants: what an export traces."""
+"""`NetworkGraph`: a network as a function of named inputs: what an export traces."""
 
+import functools
 from collections.abc import Mapping
 
 import numpy as np
@@ -40,26 +41,25 @@ class NetworkGraph:
         return tuple(TensorSpec(name=name, shape=shape, dtype="float32") for name, shape in shapes.items())
 
     def __call__(self, **inputs: tf.Tensor) -> dict[str, tf.Tensor]:
-        # Constants are made where the graph is traced, each of them once.
-        return self._run(self._constants(), inputs)
+        network = self.network
+        found = forward.run(
+            network.config, network.head, self.table, form=network.form, mask_value=self.mask_value, **inputs
+        )
+        return found.outputs
 
     def predict(self, inputs: Mapping[str, np.ndarray], batch_size: int = 16) -> dict[str, np.ndarray]:
         """Outputs for all rows; inputs that the network does not take are left out."""
         names = [spec.name for spec in self.inputs]
         count = len(inputs[IDS])
-        table = self._constants()
         parts = [
-            self._run(table, {name: tf.constant(inputs[name][start : start + batch_size]) for name in names})
+            self(**{name: tf.constant(inputs[name][start : start + batch_size]) for name in names})
             for start in range(0, count, batch_size)
         ]
         return {name: np.concatenate([part[name].numpy() for part in parts]) for name in parts[0]}
 
-    def _constants(self) -> dict[str, tf.Tensor]:
-        return {name: tf.constant(value) for name, value in self.network.tensors.items()}
-
-    def _run(self, table: Mapping[str, tf.Tensor], inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        network = self.network
-        found = forward.run(
-            network.config, network.head, table, form=network.form, mask_value=self.mask_value, **inputs
-        )
-        return found.outputs
+    @functools.cached_property
+    def table(self) -> dict[str, tf.Variable]:
+        """Variables, not constants: in a traced graph the converters would copy those again and again, 4 GB of 100 MB."""
+        with tf.init_scope():  # also where they are first asked for while a graph is traced
+            tensors = self.network.tensors
+            return {name: tf.Variable(value, trainable=False, name=name) for name, value in tensors.items()}

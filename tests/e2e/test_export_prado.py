@@ -11,8 +11,8 @@ import pytest
 from exporters import ExportRequest, export
 from exporters.commands import main as cli
 from exporters.errors import AccuracyError, SizeError
-from exporters.formats.audit import Audit
-from exporters.verification import checks
+from exporters.formats.onnx import audit as onnx_audit
+from exporters.formats.tflite import audit as tflite_audit
 from models_tf import registry
 from models_tf.ops.projection import reference
 from models_tf.ops.projection.config import ProjectionConfig
@@ -222,13 +222,14 @@ def test_a_file_above_max_size_is_exit_code_4_and_is_written_all_the_same(main, 
 
 
 def test_parity_out_of_tolerance_is_exit_code_5(main, tiny_checkpoint, tmp_path, monkeypatch):
-    monkeypatch.setattr(checks, "FLOAT_ATOL", -1.0)
+    monkeypatch.setitem(RECIPES, "float32", dataclasses.replace(RECIPES["float32"], atol=0.0))
     assert main(*flags(tiny_checkpoint, tmp_path / "out", "--max-size", "1KB")) == 5
     assert {failure["gate"] for failure in load(tmp_path / "out")["failures"]} == {"parity", "size"}
 
 
 def test_a_scheme_that_was_not_reached_is_exit_code_6(main, tiny_checkpoint, tmp_path, monkeypatch):
-    monkeypatch.setattr(Audit, "problems", lambda self, recipe: ["Conv computes in float"])
+    for audits in (onnx_audit.AUDITS, tflite_audit.AUDITS):
+        monkeypatch.setitem(audits, "float32", lambda file: ["Conv computes in float"])
     assert main(*flags(tiny_checkpoint, tmp_path / "out")) == 6
     assert "Conv computes in float" in load(tmp_path / "out")["failures"][0]["message"]
 

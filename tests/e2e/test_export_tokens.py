@@ -11,7 +11,7 @@ import pytest
 
 from exporters import ExportRequest, export
 from exporters.commands import main as cli
-from exporters.formats.runners import OnnxRunner, TfliteRunner
+from exporters.formats.base import FORMATS, load_runner
 from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from quantize.recipe import RECIPES
@@ -147,9 +147,9 @@ def test_model_json_is_enough_to_check_another_tokenizer_and_runtime(exported):
         feed = {name: np.zeros((1, LENGTH), np.int32) for name in document["inputs"]}
         for name, row in feed.items():
             row[0, :tokens] = example[name]
-        for target, kind in (("tflite", TfliteRunner), ("onnx", OnnxRunner)):
+        for target in FORMATS:
             name = f"model_{recipe.replace('-', '_')}.{target}"
-            answer = kind(folder / name, inputs=tuple(document["inputs"]))(feed)
+            answer = load_runner(folder / name, inputs=tuple(document["inputs"]))(feed)
             np.testing.assert_allclose(answer["logits"][0], example["outputs"][name]["logits"], atol=1e-5)
     (output,) = document["files"][f"model_{recipe.replace('-', '_')}.tflite"]["serving_default"]["outputs"]
     assert ("scale" in output) == (recipe == "int8")

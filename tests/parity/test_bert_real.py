@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 from exporters import ExportRequest, export
-from exporters.formats.runners import OnnxRunner, TfliteRunner
+from exporters.formats.base import load_runner
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.model import Encoder
@@ -136,8 +136,8 @@ def test_float32_files_of_minilm_equal_pytorch(
     given = encoded(origin, PAIRS)
     theirs = in_pytorch(model, given)
     tokens = given["mask"] > 0
-    for name, kind in (("model_float32.tflite", TfliteRunner), ("model_float32.onnx", OnnxRunner)):
-        found = kind(tmp_path / "out" / name, inputs=tuple(report.model["inputs"]))(given)
+    for name in ("model_float32.tflite", "model_float32.onnx"):
+        found = load_runner(tmp_path / "out" / name, inputs=tuple(report.model["inputs"]))(given)
         # What stands at padded places is nobody's: the bounded mask changes it.
         assert relative(found["hidden"][tokens], theirs.last_hidden_state.numpy()[tokens]) < TOLERANCE
         assert relative(found["pooled"], theirs.pooler_output.numpy()) < TOLERANCE

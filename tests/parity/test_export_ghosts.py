@@ -11,10 +11,10 @@ import numpy as np
 import onnx
 import pytest
 
-from exporters.formats.onnx.audit import audit_onnx
+from exporters.formats.base import get
+from exporters.formats.graph import trace
 from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.audit import audit_tflite
-from exporters.formats.tflite.convert import to_tflite, trace
+from exporters.formats.tflite.convert import to_tflite
 from exporters.sources.mask import choose_mask
 from models_tf.encoder.config import GHOST_FORMS, EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
@@ -25,6 +25,7 @@ from quantize.onnx.static import quantize_static as quantize_static_onnx
 from quantize.onnx.weights import to_float16 as to_float16_onnx
 from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
 from quantize.ranges import CalibrationRanges
+from quantize.recipe import RECIPES
 from quantize.tflite.calibrate import calibrate
 from quantize.tflite.flatbuffer import is_constant, op_name, read_model, schema
 from quantize.tflite.static import quantize_static
@@ -123,8 +124,8 @@ def follows(found: dict[str, np.ndarray], form: str, recipe: str, target: str) -
 def test_a_tflite_file_follows_the_float_network_and_is_what_the_recipe_says(form: str, recipe: str) -> None:
     content = tflite(recipe, form)
     follows(tiny_encoders.run_tflite(content, VALUES), form, recipe, "tflite")
-    found = audit_tflite(content)
-    assert found.findings[recipe] == ()
+    found = get("tflite").open(content)
+    assert found.audit(RECIPES[recipe]) == []
     assert found.min_runtime == ("TensorFlow Lite 2.14" if recipe == "int8" else "TensorFlow Lite 2.9")
 
 
@@ -133,7 +134,7 @@ def test_a_tflite_file_follows_the_float_network_and_is_what_the_recipe_says(for
 def test_an_onnx_file_follows_the_float_network_and_is_what_the_recipe_says(form: str, recipe: str) -> None:
     model = onnx_model(recipe, form)
     follows(tiny_encoders.run_onnx(model, VALUES), form, recipe, "onnx")
-    assert audit_onnx(model.SerializeToString()).findings[recipe] == ()
+    assert get("onnx").open(model.SerializeToString()).audit(RECIPES[recipe]) == []
 
 
 RUNTIME_JOB = """

@@ -7,9 +7,10 @@ import numpy as np
 import onnx
 import pytest
 
-from exporters.formats.audit import audit
-from exporters.formats.runners import TfliteRuntimeRunner
-from exporters.verification.parity import FLOAT_RTOL, UNDECIDED_MARGIN
+from exporters.formats.base import get
+from exporters.formats.tflite.runner import TfliteRuntimeRunner
+from exporters.verification.parity import UNDECIDED_MARGIN
+from quantize.recipe import FLOAT_RTOL
 from quantize.recipe import RECIPES as RECIPE_TABLE
 from quantize.tflite.flatbuffer import TYPE_NAMES, buffer_bytes, is_constant, op_name, read_model
 from support import power_files, tiny_encoders
@@ -61,8 +62,8 @@ def test_quantized_files_follow_the_model(name, recipe, target):
 def test_a_file_is_what_its_recipe_says(name, recipe, target):
     model = power_files.tflite(name, recipe) if target == "tflite" else power_files.onnx_model(name, recipe)
     content = model if isinstance(model, bytes) else model.SerializeToString()
-    found = audit(content, target=target)
-    assert found.problems(RECIPE_TABLE[recipe]) == []
+    found = get(target).open(content)
+    assert found.audit(RECIPE_TABLE[recipe]) == []
     assert found.min_runtime
 
 

@@ -9,9 +9,9 @@ import onnx
 import pytest
 
 from exporters import ExportRequest, export
-from exporters.formats.audit import audit
+from exporters.formats.base import get
+from exporters.formats.graph import trace
 from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import trace
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.network import Network
@@ -226,7 +226,7 @@ def test_onnx_runtime_computes_all_products_and_softmaxes_in_integers(head, tmp_
 
 
 def problems(model: onnx.ModelProto) -> list[str]:
-    return audit(model.SerializeToString(), target="onnx").problems(RECIPES["int8"])
+    return get("onnx").open(model.SerializeToString()).audit(RECIPES["int8"])
 
 
 @pytest.mark.parametrize("head", tiny_encoders.HEADS)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporters.formats.audit import audit
-from exporters.formats.tflite.convert import to_tflite, trace
+from exporters.formats.base import get
+from exporters.formats.graph import trace
+from exporters.formats.tflite.convert import to_tflite
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.network import Network
@@ -221,7 +222,7 @@ def test_without_channels_nothing_is_leveled():
 
 
 def problems(content: bytes) -> list[str]:
-    return audit(content, target="tflite").problems(RECIPES["int8"])
+    return get("tflite").open(content).audit(RECIPES["int8"])
 
 
 @pytest.mark.parametrize("head", tiny_encoders.HEADS)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporters.formats.graph import trace
 from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite, trace
+from exporters.formats.tflite.convert import to_tflite
 from exporters.sources.mask import choose_mask
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph

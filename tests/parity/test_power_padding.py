@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from exporters.verification.parity import FLOAT_RTOL
+from quantize.recipe import FLOAT_RTOL
 from quantize.tflite.calibrate import calibrate
 from quantize.tflite.static import quantize_static
 from support import power_files, tiny_encoders

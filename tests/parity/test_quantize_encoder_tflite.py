@@ -257,7 +257,8 @@ def test_rows_of_very_different_size_keep_their_precision_in_int8_dynamic(monkey
     import tensorflow as tf
     from ai_edge_litert.interpreter import Interpreter
 
-    from exporters.formats.tflite.convert import to_tflite, trace
+    from exporters.formats.graph import trace
+    from exporters.formats.tflite.convert import to_tflite
     from quantize.tflite import weights as tflite_weights
 
     generator = np.random.default_rng(0)

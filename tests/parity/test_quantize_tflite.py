@@ -94,8 +94,9 @@ def test_the_overhead_of_a_full_size_model_stays_below_15_kilobytes():
     """7 branches of 32 channels twice, 64 wide, 150 labels: the shape of the CLINC150 model."""
     import tf_keras as keras
 
-    from exporters.formats.audit import audit
-    from exporters.formats.tflite.convert import to_tflite, trace
+    from exporters.formats.base import get
+    from exporters.formats.graph import trace
+    from exporters.formats.tflite.convert import to_tflite
     from models_tf.ops.projection.config import ProjectionConfig
     from models_tf.prado.config import PradoConfig
     from models_tf.prado.model import Prado
@@ -105,7 +106,7 @@ def test_the_overhead_of_a_full_size_model_stays_below_15_kilobytes():
     model = Prado(PradoConfig(num_labels=150, projection=ProjectionConfig(feature_size=32, presence_feature=True)))
     content = to_tflite(trace(model.features_to_logits, {"features": ((1, 12, 32), "int8")}))
     int8 = quantize_static(content, calibrate(content, tiny_models.rows(tiny_models.features(4))))
-    assert audit(int8, target="tflite").overhead_bytes <= 15 * 1024
+    assert get("tflite").open(int8).overhead_bytes <= 15 * 1024
 
 
 @pytest.mark.parametrize("recipe", ["float32", "fp16", "int8-dynamic", "int8"])

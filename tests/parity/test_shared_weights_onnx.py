@@ -7,8 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
-from exporters.formats.audit import audit
-from exporters.formats.zeros import zero_share
+from exporters.formats.base import get
 from quantize.onnx import static as onnx_static
 from quantize.onnx.calibrate import calibrate as calibrate_onnx
 from quantize.onnx.passes.compact import compact
@@ -88,12 +87,12 @@ def test_answers_follow_the_float_network(name, recipe):
 @every_recipe
 def test_the_audit_finds_nothing_and_counts_shared_weights_once(name, recipe):
     content = onnx_model(name, recipe).SerializeToString()
-    found = audit(content, target="onnx")
-    assert found.problems(RECIPES[recipe]) == []
+    found = get("onnx").open(content)
+    assert found.audit(RECIPES[recipe]) == []
     # Biases, norms and factors are what is left; biases of int8 differ with the scale of the input, so each layer has its own.
     assert matrices(name) < found.parameters < 1.5 * matrices(name)
     assert found.weight_bytes <= len(content)
-    assert zero_share(content, target="onnx") < 0.15
+    assert get("onnx").open(content).zero_share() < 0.15
 
 
 @both

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporters.formats.audit import audit
-from exporters.formats.tflite.convert import shares_weights, trace
-from exporters.formats.zeros import zero_share
+from exporters.formats.base import get
+from exporters.formats.graph import trace
+from exporters.formats.tflite.convert import shares_weights
 from quantize.recipe import RECIPES
 from quantize.tflite import static as tflite_static
 from quantize.tflite.calibrate import calibrate
@@ -121,12 +121,12 @@ def test_tflite_runtime_2_14_runs_the_files(name, tmp_path):
 @every_recipe
 def test_the_audit_finds_nothing_and_counts_shared_weights_once(name, recipe):
     content = tflite(name, recipe)
-    found = audit(content, target="tflite")
-    assert found.problems(RECIPES[recipe]) == []
+    found = get("tflite").open(content)
+    assert found.audit(RECIPES[recipe]) == []
     # Biases, norms and factors are what is left; biases of int8 differ with the scale of the input, so each layer has its own.
     assert matrices(name) < found.parameters < 1.5 * matrices(name)
     assert found.weight_bytes <= len(content)
-    assert zero_share(content, target="tflite") < 0.15
+    assert get("tflite").open(content).zero_share() < 0.15
 
 
 # Passes.

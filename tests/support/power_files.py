@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from exporters.formats.graph import trace
 from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite, trace
+from exporters.formats.tflite.convert import to_tflite
 from exporters.sources.mask import choose_mask
 from models_tf.encoder import forward, retention
 from models_tf.encoder.graph import NetworkGraph

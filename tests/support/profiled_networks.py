@@ -5,16 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from exporters.formats import artifacts
+from exporters.formats import artifacts, base
 from exporters.formats.graph import Graph
-from exporters.formats.onnx import profile as profile_onnx
-from exporters.formats.tflite import profile as profile_tflite
-from exporters.profiling.parts import OpGraph
+from exporters.profiling.parts import OpGraph, Plan
+from exporters.profiling.timing import Timing
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
 from quantize.recipe import RECIPES
-from quantize.tflite.flatbuffer import read_model
 from support.ghost_oracle import ghost_config, ghost_network
 from support.random_encoders import HEADS, TIME, config, network, rows
 
@@ -63,23 +61,26 @@ def files(name: str, fold: str = "full", recipe: str = "float32") -> dict[str, b
         return ({key: values[i : i + 1] for key, values in given.items()} for i in range(4))
 
     return {
-        file.target: file.content
-        for file in artifacts.build(_converted(name, fold, graph), RECIPES[recipe], graph, calibration)
+        file.format: file.content
+        for file in artifacts.build(_converted(name, fold, graph), RECIPES[recipe], calibration)
     }
 
 
-_kept: dict[tuple[str, str], artifacts.FloatModels] = {}
+_kept: dict[tuple[str, str], list[artifacts.Converted]] = {}
 
 
-def _converted(name: str, fold: str, graph: Graph) -> artifacts.FloatModels:
+def _converted(name: str, fold: str, graph: Graph) -> list[artifacts.Converted]:
     if (name, fold) not in _kept:
         _kept[name, fold] = artifacts.convert(graph, ("tflite", "onnx"))
     return _kept[name, fold]
 
 
 def op_graph(content: bytes, target: str) -> OpGraph:
-    if target == "tflite":
-        return profile_tflite.read(read_model(content))
-    import onnx
+    owner = base.get(target)
+    return owner.op_graph(owner.open(content))
 
-    return profile_onnx.read(onnx.load_from_string(content).graph)
+
+def measure(content: bytes, target: str, plan: Plan, given: dict[str, np.ndarray]) -> tuple[Timing, dict[str, int]]:
+    """In five rounds."""
+    owner = base.get(target)
+    return owner.measure(owner.open(content), plan, given, 5)

@@ -10,8 +10,9 @@ import numpy as np
 import tensorflow as tf
 import tf_keras as keras
 
+from exporters.formats.graph import trace
 from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite, trace
+from exporters.formats.tflite.convert import to_tflite
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.prado.config import BRANCHES, PradoConfig
 from models_tf.prado.model import Prado

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 from exporters import train as train_model
 from exporters.commands.main import main
 from exporters.request import ExportRequest
-from exporters.sources.tokens import TokenSubject
+from exporters.sources.tokens import TokenSource
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.batches import Predictor
 from models_tf.encoder.heads import ORDER_LABELS
@@ -125,10 +125,10 @@ def test_a_trained_order_is_measured_on_text(files: Path, trained: tuple[Path, d
             max_seq_len=12,
             quantize="float32",
         )
-        subject = TokenSubject.load(request)
-        assert subject.task == "classification"
-        rows = subject.rows(calibrate=False).evaluation
-        model = Encoder(subject.origin.config, subject.origin.head, subject.origin.tensors)
+        source = TokenSource.load(request)
+        assert source.task == "classification"
+        rows = source.rows(calibrate=False).evaluation
+        model = Encoder(source.checkpoint.config, source.checkpoint.head, source.checkpoint.tensors)
         outputs = Predictor(model)(rows.inputs)  # type: ignore[union-attr]
         assert rows.score(outputs, seed=0).value == pytest.approx(result["dev_score"])
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from exporters.formats.artifacts import FloatModels, build
+from exporters.formats.artifacts import Converted
+from exporters.formats.base import get
 from exporters.formats.graph import Graph
 from models_tf.errors import InputError
 from quantize.errors import RecipeError
@@ -29,7 +30,8 @@ def with_a_large_weight(content: bytes) -> bytes:
 
 def test_weights_too_large_for_float16_are_bad_input_that_names_the_limit():
     large = with_a_large_weight(tiny_models.float_tflite())
-    floats = FloatModels(tflite={"serving_default": large}, onnx=None)
+    graph = Graph(name="model", function=len, inputs=())
+    converted = Converted(format=get("tflite"), graph=graph, model={"serving_default": large})
     with pytest.raises(InputError, match=r"fp16 needs weights below 65504\. Received: 1e\+06\.") as caught:
-        build(floats, RECIPES["fp16"], Graph(name="model", function=len, inputs=()))
+        converted.quantize(RECIPES["fp16"])
     assert isinstance(caught.value.__cause__, RecipeError)

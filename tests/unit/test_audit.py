@@ -2,7 +2,7 @@ import numpy as np
 import onnx
 import pytest
 
-from exporters.formats.audit import audit
+from exporters.formats.base import get
 from quantize.onnx.passes.prepend_projection import prepend_projection as prepend_projection_onnx
 from quantize.onnx.regions import float_region
 from quantize.onnx.static import quantize_static as quantize_static_onnx
@@ -35,7 +35,7 @@ def files() -> dict[tuple[str, str], bytes]:
 @pytest.mark.parametrize("claimed", RECIPES)
 @pytest.mark.parametrize("real", RECIPES)
 def test_a_file_passes_as_its_own_recipe_and_as_no_other(files, target, real, claimed):
-    problems = audit(files[target, real], target=target).problems(RECIPES[claimed])
+    problems = get(target).open(files[target, real]).audit(RECIPES[claimed])
     assert bool(problems) == (real != claimed), problems
 
 
@@ -48,7 +48,7 @@ def test_text_in_files_are_judged_like_features_in_files(files, target):
     else:
         model = onnx.load_from_string(files["onnx", "int8"])
         content = prepend_projection_onnx(model, "projection1:").SerializeToString()
-    assert audit(content, target=target).problems(RECIPES["int8"]) == []
+    assert get(target).open(content).audit(RECIPES["int8"]) == []
 
 
 def edited(content: bytes, edit) -> bytes:
@@ -95,7 +95,7 @@ def set_float_softmax(model, graph):
     ],
 )
 def test_one_fault_in_an_int8_file_is_found(files, edit, problem):
-    problems = audit(edited(files["tflite", "int8"], edit), target="tflite").problems(RECIPES["int8"])
+    problems = get("tflite").open(edited(files["tflite", "int8"], edit)).audit(RECIPES["int8"])
     assert any(problem in found for found in problems), problems
 
 
@@ -201,20 +201,20 @@ def input_scale(edit):
 def test_one_fault_in_an_int8_onnx_file_is_found(files, change, problem):
     edit = OnnxEdit(files["onnx", "int8"])
     change(edit)
-    problems = audit(edit.model.SerializeToString(), target="onnx").problems(RECIPES["int8"])
+    problems = get("onnx").open(edit.model.SerializeToString()).audit(RECIPES["int8"])
     assert any(problem in found for found in problems), problems
 
 
 @pytest.mark.parametrize("kind", tiny_models.KINDS)
 def test_the_int8_files_of_every_model_pass(kind):
     content = quantize_static_onnx(tiny_models.float_onnx(kind), tiny_models.onnx_ranges(kind)).SerializeToString()
-    assert audit(content, target="onnx").problems(RECIPES["int8"]) == []
+    assert get("onnx").open(content).audit(RECIPES["int8"]) == []
 
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 def test_bytes_and_parameters_add_up(files, target):
     expected = sum(int(np.prod(weight.shape)) for weight in tiny_models.model().trainable_weights)
-    found = {recipe: audit(files[target, recipe], target=target) for recipe in RECIPES}
+    found = {recipe: get(target).open(files[target, recipe]) for recipe in RECIPES}
     for recipe, entry in found.items():
         assert entry.size_bytes == len(files[target, recipe])
         assert entry.weight_bytes + entry.overhead_bytes == entry.size_bytes
@@ -226,25 +226,25 @@ def test_bytes_and_parameters_add_up(files, target):
 
 
 def test_the_histograms_show_what_the_file_does(files):
-    found = audit(files["tflite", "int8"], target="tflite")
+    found = get("tflite").open(files["tflite", "int8"])
     assert found.ops["CONV_2D"] == 16
     assert "float32" not in found.dtypes
-    assert audit(files["onnx", "float32"], target="onnx").ops["Conv"] == 16
+    assert get("onnx").open(files["onnx", "float32"]).ops["Conv"] == 16
 
 
 def test_the_minimum_runtime_is_recorded(files):
-    versions = {recipe: audit(files["tflite", recipe], target="tflite").min_runtime for recipe in RECIPES}
+    versions = {recipe: get("tflite").open(files["tflite", recipe]).min_runtime for recipe in RECIPES}
     # The cast of an int8 input needs TFLite 2.8; dense layers with scales per channel ran in 2.14 and were not tried before.
     assert versions["float32"] == versions["fp16"] == versions["int8-dynamic"] == "TensorFlow Lite 2.8"
     assert versions["int8"] == "TensorFlow Lite 2.14"
-    assert audit(files["onnx", "int8"], target="onnx").min_runtime == "ONNX Runtime 1.12"
+    assert get("onnx").open(files["onnx", "int8"]).min_runtime == "ONNX Runtime 1.12"
     text_in = prepend_projection_onnx(onnx.load_from_string(files["onnx", "int8"]), "projection1:pad_to=16")
-    assert audit(text_in.SerializeToString(), target="onnx").min_runtime == "ONNX Runtime 1.16"
+    assert get("onnx").open(text_in.SerializeToString()).min_runtime == "ONNX Runtime 1.16"
 
 
-def test_an_unknown_target_is_refused():
-    with pytest.raises(ValueError, match="tflite or onnx"):
-        audit(b"", target="coreml")
+def test_an_unknown_format_is_refused():
+    with pytest.raises(ValueError, match="tflite, onnx"):
+        get("coreml").open(b"")
 
 
 # Token models.
@@ -269,7 +269,7 @@ def token_files() -> dict[tuple[str, str], bytes]:
 @pytest.mark.parametrize("claimed", RECIPES)
 @pytest.mark.parametrize("real", RECIPES)
 def test_a_token_model_passes_as_its_own_recipe_and_as_no_other(token_files, target, real, claimed):
-    problems = audit(token_files[target, real], target=target).problems(RECIPES[claimed])
+    problems = get(target).open(token_files[target, real]).audit(RECIPES[claimed])
     assert bool(problems) == (real != claimed), problems
 
 
@@ -282,11 +282,11 @@ def test_int8_files_of_every_head_pass(target, head, fold):
     else:
         model = quantize_static_onnx(tiny_encoders.float_onnx(head, fold), tiny_encoders.onnx_ranges(head, fold))
         content = model.SerializeToString()
-    assert audit(content, target=target).problems(RECIPES["int8"]) == []
+    assert get(target).open(content).audit(RECIPES["int8"]) == []
 
 
 def test_the_runtimes_that_token_models_need_are_known(token_files):
-    found = {recipe: audit(token_files["tflite", recipe], target="tflite").min_runtime for recipe in RECIPES}
+    found = {recipe: get("tflite").open(token_files["tflite", recipe]).min_runtime for recipe in RECIPES}
     assert found == {
         "float32": "TensorFlow Lite 2.3",
         "fp16": "TensorFlow Lite 2.3",
@@ -307,7 +307,7 @@ def test_an_embedding_left_in_float_is_found(token_files, recipe):
     table = tables(model)[0]
     table.type, table.quantization = schema.TensorType.FLOAT32, None
     model.buffers[table.buffer].data = floats.buffers[tables(floats)[0].buffer].data
-    problems = audit(write_model(model), target="tflite").problems(RECIPES[recipe])
+    problems = get("tflite").open(write_model(model)).audit(RECIPES[recipe])
     assert any("a table of GATHER is float32" in problem for problem in problems)
 
 
@@ -322,12 +322,12 @@ def test_an_embedding_left_in_float_is_found_in_onnx(token_files, recipe):
     for node in model.graph.node:
         node.input[:] = [found if name == dequantize.output[0] else name for name in node.input]
     model.graph.node.remove(dequantize)
-    problems = audit(model.SerializeToString(), target="onnx").problems(RECIPES[recipe])
+    problems = get("onnx").open(model.SerializeToString()).audit(RECIPES[recipe])
     assert any("a table of Gather is float32" in problem for problem in problems)
 
 
 def test_index_arithmetic_in_int32_is_no_float_compute(token_files):
-    found = audit(token_files["tflite", "int8"], target="tflite")
+    found = get("tflite").open(token_files["tflite", "int8"])
     assert found.ops["CAST"] == 1
     assert set(found.dtypes) == {"int8", "int32"}
 
@@ -337,7 +337,7 @@ def test_a_float_dense_layer_in_an_int8_token_model_is_found(token_files):
     graph = model.subgraphs[0]
     dense = next(o for o in graph.operators if op_name(model, o) == "FULLY_CONNECTED")
     graph.tensors[dense.outputs[0]].type = schema.TensorType.FLOAT32
-    problems = audit(write_model(model), target="tflite").problems(RECIPES["int8"])
+    problems = get("tflite").open(write_model(model)).audit(RECIPES["int8"])
     assert "FULLY_CONNECTED computes in float" in problems
 
 
@@ -354,6 +354,6 @@ def test_operators_without_integer_kernel_may_stay_float_in_onnx_and_others_may_
     values = [helper.make_tensor_value_info(name, kind, [1]) for name in "xy"]
     graph = helper.make_graph(nodes, "g", values[:1], values[1:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    problems = audit(model.SerializeToString(), target="onnx").problems(RECIPES["int8"])
+    problems = get("onnx").open(model.SerializeToString()).audit(RECIPES["int8"])
     assert "Relu computes in float" in problems
     assert not any("Tanh" in problem or "Add" in problem for problem in problems)

@@ -2,14 +2,21 @@
 
 import dataclasses
 import functools
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from exporters.formats import artifacts, other_length, runners
-from exporters.formats.artifacts import Artifact
+from exporters.formats import artifacts, other_length
+from exporters.formats.artifacts import Placed, place
+from exporters.formats.base import Artifact
 from exporters.formats.graph import Graph
+from exporters.formats.onnx.format import OnnxFormat
+from exporters.formats.onnx.runner import session_for
+from exporters.formats.tflite.format import TfliteFormat
+from exporters.formats.tflite.runner import make_interpreter
 from exporters.sources.projection import random_features
 from exporters.verification import latency as bench
 from models_tf.ops.projection.config import ProjectionConfig
@@ -22,7 +29,7 @@ CHANNELS = BRANCH * len(BRANCHES)
 
 
 @functools.cache
-def exported(length: int) -> tuple[Prado, tuple[Artifact, ...]]:
+def exported(length: int) -> tuple[Prado, tuple[Placed, ...]]:
     projection = dataclasses.replace(config(length), pad_to=0)
     settings = {"num_labels": 3, "projection": projection, "max_seq_len": length, "embedding_size": EMBEDDING}
     model = Prado(PradoConfig(**settings, **dict.fromkeys(BRANCHES, BRANCH)))
@@ -30,15 +37,21 @@ def exported(length: int) -> tuple[Prado, tuple[Artifact, ...]]:
     graph = Graph(
         name="features", function=model.features_to_logits, inputs=inputs, projection=config(length).to_text()
     )
-    converted = artifacts.convert(graph, ("tflite", "onnx"))
-    return model, tuple(artifacts.build(converted, artifacts.FLOAT, graph))
+    made = artifacts.build(artifacts.convert(graph, ("tflite", "onnx")), artifacts.FLOAT)
+    return model, tuple(map(placed, made))
+
+
+def placed(artifact: Artifact) -> Placed:
+    path = Path(tempfile.mkdtemp()) / artifact.name
+    path.write_bytes(artifact.content)
+    return place(artifact, path)
 
 
 def timed(made, own: int):
     """The rows that a projection model is timed on."""
 
-    def rows(artifact: Artifact):
-        if artifact.graph == "text":
+    def rows(graph: str):
+        if graph == "text":
             return {own: {"text": [b"hello"]}}
         return {n: {"features": random_features(n, FEATURE_SIZE)} for n in sorted({*bench.LENGTHS, own})}
 
@@ -74,11 +87,11 @@ def test_the_copy_computes_what_the_model_of_that_length_computes(own):
     for file in made:
         if file.graph != "features":
             continue
-        copy = next(other_length.copies(file.content, target=file.target, own=own, length=length))
-        if file.target == "onnx":
-            logits = runners.onnx_session(copy, inputs=("features",)).run(None, {"features": features})[0]
+        copy = next(file.format.copies(file.file.content, own=own, length=length))
+        if file.format.name == "onnx":
+            logits = session_for(copy, inputs=("features",)).run(None, {"features": features})[0]
         else:
-            interpreter = runners.tflite_interpreter(copy, inputs=("features",))
+            interpreter = make_interpreter(copy, inputs=("features",))
             interpreter.resize_tensor_input(0, features.shape)
             interpreter.allocate_tensors()
             interpreter.set_tensor(0, features)
@@ -101,33 +114,39 @@ def test_a_file_of_one_token_is_timed_at_its_own_length_and_the_rest_is_a_note()
 def test_a_wrong_axis_is_passed_over_when_the_graph_does_not_run_with_it(monkeypatch):
     own = CHANNELS
     file = next(file for file in exported(own)[1] if file.name == "features_float32.onnx")
-    wrong, right = (next(other_length.copies(file.content, target="onnx", own=own, length=size)) for size in (31, 32))
-    monkeypatch.setattr(other_length, "copies", lambda content, **options: iter([wrong, right]))
+    wrong, right = (next(file.format.copies(file.file.content, own=own, length=size)) for size in (31, 32))
+
+    class Shuffled(OnnxFormat):
+        def copies(self, content, **options):
+            return iter([wrong, right])
+
+    file = dataclasses.replace(file, format=Shuffled())
     monkeypatch.setattr(bench, "LENGTHS", (32,))
     rows, notes = timed([file], own)
     assert [row.seq_len for row in rows] == [own, 32]
     assert notes == ()
 
 
-def test_an_error_of_a_runtime_is_a_note(monkeypatch):
-    def fail(*arguments, **options):
-        raise RuntimeError("node 3 failed to prepare.\nmore lines")
+def test_an_error_of_a_runtime_is_a_note():
+    class Broken(TfliteFormat):
+        def start(self, content, feed):
+            raise RuntimeError("node 3 failed to prepare.\nmore lines")
 
-    monkeypatch.setattr(bench, "tflite_interpreter", fail)
-    rows, notes = timed([Artifact(target="tflite", graph="text", recipe="int8", content=b"")], 16)
+    file = next(file for file in exported(CHANNELS)[1] if file.name == "text_float32.tflite")
+    rows, notes = timed([dataclasses.replace(file, format=Broken())], 16)
     assert rows == ()
-    assert notes == ("text_int8.tflite was not timed at 16 tokens: node 3 failed to prepare.",)
+    assert notes == ("text_float32.tflite was not timed at 16 tokens: node 3 failed to prepare.",)
 
 
 def test_shapes_that_may_be_meant_are_ordered_by_likelihood():
-    assert other_length._choices((64, 1, 64, 64), 64, 32) == [
+    assert other_length.choices((64, 1, 64, 64), 64, 32) == [
         (64, 1, 32, 64),
         (32, 1, 64, 64),
         (64, 1, 64, 32),
         (64, 1, 64, 64),
     ]
-    assert other_length._choices((-1, 64), 64, 32) == [(-1, 64), (-1, 32)]
-    assert other_length._choices((-1, 9), 64, 32) == [(-1, 9)]
+    assert other_length.choices((-1, 64), 64, 32) == [(-1, 64), (-1, 32)]
+    assert other_length.choices((-1, 9), 64, 32) == [(-1, 9)]
 
 
 def test_quick_graphs_are_run_often_and_slow_ones_at_least_five_times(monkeypatch):

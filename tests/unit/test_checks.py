@@ -1,4 +1,4 @@
-"""What is held against what, and with which limit."""
+"""What is compared with what, and with which limit."""
 
 import dataclasses
 
@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from exporters.data.text_rows import TextRows
-from exporters.formats.artifacts import FloatModels, build
+from exporters.formats.artifacts import Converted, place
+from exporters.formats.base import FORMATS
 from exporters.formats.graph import Graph
-from exporters.formats.runners import KerasRunner, TfliteRuntimeRunner
+from exporters.formats.runners import KerasRunner
+from exporters.formats.tflite.format import TfliteFormat
 from exporters.verification import checks
 from exporters.verification.verify import verify
 from models_tf.ops.projection.library import HostProjection
@@ -23,22 +25,27 @@ TEXTS = [f"play song number {i} for {i * i} people" for i in range(21)]
 @pytest.fixture(autouse=True)
 def no_other_runtime(monkeypatch):
     """Each start of it takes a second, and nothing here is about it."""
-    monkeypatch.setattr(TfliteRuntimeRunner, "installed", staticmethod(lambda: False))
+
+    class Alone(TfliteFormat):
+        def other_runtimes(self, path, *, inputs):
+            return []
+
+    monkeypatch.setitem(FORMATS, "tflite", Alone())
 
 
 def batched_parity(tmp_path, recipe: str, edit=lambda model: None):
     """Parity of the second signature, after an edit of the features-in file."""
     one, eight = tiny_models.float_tflite(), tiny_models.float_tflite(batch=8)
-    floats = FloatModels(tflite={"serving_default": one, "batch_8": eight}, onnx=None)
     graph = Graph(name="features", function=len, inputs=(), projection=PROJECTION.to_text())
-    features, _ = build(floats, RECIPES[recipe], graph, lambda: tiny_models.rows(tiny_models.features(20)))
+    converted = Converted(format=TfliteFormat(), graph=graph, model={"serving_default": one, "batch_8": eight})
+    features, _ = converted.quantize(RECIPES[recipe], lambda: tiny_models.rows(tiny_models.features(20)))
     model = read_model(features.content)
     edit(model)
     path = tmp_path / features.name
     path.write_bytes(write_model(model))
     model, host = tiny_models.model(), HostProjection(PROJECTION)
     keras = KerasRunner(lambda features: {"logits": model.features_to_logits(features)}, inputs=("features",))
-    planned, _ = checks.for_projection(keras, [(features, path)], rows=8)
+    planned, _ = checks.for_projection(keras, [place(features, path)], rows=8)
     data = TextRows(keys=TEXTS, targets=None, project=lambda texts: host.project(texts)[0])
     parities = verify(planned, [], data).parities
     (found,) = [parity for parity in parities if parity.candidate.endswith("(batch_8)")]

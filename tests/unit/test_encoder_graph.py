@@ -9,8 +9,9 @@ import onnxruntime
 import pytest
 from ai_edge_litert.interpreter import Interpreter
 
+from exporters.formats.graph import trace
 from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite, trace
+from exporters.formats.tflite.convert import to_tflite
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.rewrites import apply
 from quantize.tflite.flatbuffer import op_name, read_model

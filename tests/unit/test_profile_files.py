@@ -5,11 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from exporters.formats.onnx import profile as profile_onnx
 from exporters.formats.tflite import profile as profile_tflite
 from exporters.profiling.parts import PARTS, Plan, assign
 from quantize.tflite.flatbuffer import read_model, write_model
-from support.profiled_networks import feed, files, rewritten
+from support.profiled_networks import feed, files, measure, rewritten
 
 RECIPES = ("float32", "fp16", "int8-dynamic", "int8")
 # Float sums in another order where a part ends: some hundred roundings of 6e-8. Quantized: one step of a tensor.
@@ -78,19 +77,18 @@ def test_the_pieces_together_hold_the_weights_once() -> None:
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 def test_every_part_of_every_recipe_is_timed(target: str, recipe: str) -> None:
-    measure = profile_tflite.measure if target == "tflite" else profile_onnx.measure
     content, given = files("bert", recipe=recipe)[target], feed("bert")
-    timing, multiply_adds = measure(content, Plan.of(rewritten("bert")), given, 5)
+    timing, multiply_adds = measure(content, target, Plan.of(rewritten("bert")), given)
     assert list(timing.parts) == [part for part in PARTS if part != "ghosts"]
     assert sum(part.share for part in timing.parts.values()) == pytest.approx(1.0, abs=1e-6)
-    plain, _ = measure(files("bert")[target], Plan.of(rewritten("bert")), given, 5)
+    plain, _ = measure(files("bert")[target], target, Plan.of(rewritten("bert")), given)
     assert list(plain.parts) == list(timing.parts)
     assert multiply_adds["attention"] > 0
 
 
 def test_ghosts_are_a_part_of_their_own_on_both_runtimes() -> None:
-    for target, measure in (("tflite", profile_tflite.measure), ("onnx", profile_onnx.measure)):
+    for target in ("tflite", "onnx"):
         for name in ("ghosts on heads", "ghosts on outputs"):
-            timing, counted = measure(files(name)[target], Plan.of(rewritten(name)), feed(name), 5)
+            timing, counted = measure(files(name)[target], target, Plan.of(rewritten(name)), feed(name))
             assert "ghosts" in timing.parts
             assert counted["ghosts"] > 0

@@ -5,8 +5,6 @@ import math
 
 import pytest
 
-from exporters.formats.onnx import profile as profile_onnx
-from exporters.formats.tflite import profile as profile_tflite
 from exporters.profiling import parts as profile_parts
 from exporters.profiling.parts import (
     AFTER,
@@ -31,7 +29,7 @@ from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import Head
 from models_tf.encoder.network import Network
 from support.ghost_oracle import ghost_config
-from support.profiled_networks import NETWORKS, feed, files, op_graph, original, rewritten
+from support.profiled_networks import NETWORKS, feed, files, measure, op_graph, original, rewritten
 from support.random_encoders import HEADS, TIME, VARIANTS, config
 
 TARGETS = ("tflite", "onnx")
@@ -186,8 +184,7 @@ def by_hand(settings: EncoderConfig, head: Head, time: int) -> dict[str, int]:
 
 def counted(name: str, fold: str, target: str) -> dict[str, int]:
     content, plan = files(name, fold)[target], Plan.of(rewritten(name, fold))
-    measure = profile_tflite.measure if target == "tflite" else profile_onnx.measure
-    return measure(content, plan, feed(name, fold), 5)[1]
+    return measure(content, target, plan, feed(name, fold))[1]
 
 
 @both_targets

@@ -157,16 +157,18 @@ def test_what_cannot_be_profiled_is_refused_before_any_work(request_: dict, roun
 
 
 def test_a_runtime_that_fails_leaves_a_note_and_the_rest_of_the_profile(monkeypatch) -> None:
-    from exporters.formats.artifacts import Artifact
+    from exporters.formats.base import FORMATS, Artifact
+    from exporters.formats.tflite.format import TfliteFormat
     from exporters.profiling.parts import Plan
     from support.profiled_networks import feed, files, rewritten
 
-    def fail(*arguments, **options):
-        raise RuntimeError("no memory.\nmore lines")
+    class Broken(TfliteFormat):
+        def measure(self, *arguments, **options):
+            raise RuntimeError("no memory.\nmore lines")
 
-    monkeypatch.setattr(profile.profile_tflite, "measure", fail)
+    monkeypatch.setitem(FORMATS, "tflite", Broken())
     content = files("bert")["tflite"]
-    file = Artifact(target="tflite", graph="model", recipe="float32", content=content)
+    file = Artifact(format="tflite", graph="model", recipe="float32", content=content)
     found, counted = profile._file(file, Plan.of(rewritten("bert")), feed("bert"), 5)
     assert (found.timing, found.note) == (None, "no memory")
     assert sum(found.part_bytes.values()) + found.graph_bytes == len(content)

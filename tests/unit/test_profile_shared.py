@@ -2,11 +2,9 @@
 
 import pytest
 
-from exporters.formats.onnx import profile as profile_onnx
-from exporters.formats.tflite import profile as profile_tflite
 from exporters.profiling import parts as profile_parts
 from exporters.profiling.parts import AFTER, ATTENTION, BEFORE, EMBEDDING, FFN, GRAPH, HEAD, PARTS, Plan, part_of_weight
-from support.profiled_networks import feed, files, op_graph, original, rewritten
+from support.profiled_networks import feed, files, measure, op_graph, original, rewritten
 from support.random_encoders import TIME
 
 NAME = "albert"
@@ -46,8 +44,7 @@ def test_bytes_of_the_parts_add_up_to_the_file_and_hold_shared_weights_once(reci
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_multiply_adds_are_those_of_all_layers(target: str) -> None:
-    measure = profile_tflite.measure if target == "tflite" else profile_onnx.measure
-    _, found = measure(files(NAME, "off")[target], Plan.of(rewritten(NAME, "off")), feed(NAME, "off"), 5)
+    _, found = measure(files(NAME, "off")[target], target, Plan.of(rewritten(NAME, "off")), feed(NAME, "off"))
     config = original(NAME).config
     layers, hidden = config.num_layers, config.hidden_size
     assert found[EMBEDDING] == TIME * config.embedding_size * hidden
@@ -60,6 +57,5 @@ def test_multiply_adds_are_those_of_all_layers(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_part_of_static_int8_is_timed(target: str) -> None:
-    measure = profile_tflite.measure if target == "tflite" else profile_onnx.measure
-    timing, _ = measure(files(NAME, recipe="int8")[target], Plan.of(rewritten(NAME)), feed(NAME), 5)
+    timing, _ = measure(files(NAME, recipe="int8")[target], target, Plan.of(rewritten(NAME)), feed(NAME))
     assert list(timing.parts) == [part for part in PARTS if part != "ghosts"]

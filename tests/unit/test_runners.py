@@ -7,31 +7,35 @@ import numpy as np
 import pytest
 
 from exporters.formats import runners
+from exporters.formats.base import load_runner
+from exporters.formats.graph import trace
+from exporters.formats.onnx import runner as onnx_runner
 from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite, trace
+from exporters.formats.tflite import runner as tflite_runner
+from exporters.formats.tflite.convert import to_tflite
 from exporters.formats.tflite.runtime_worker import pack, unpack
 from models_tf.errors import InputError
 from quantize.tflite.flatbuffer import read_model, schema, tensor_name, write_model
 
 
 def test_tflite_texts_keep_nul_bytes_at_the_end():
-    values = runners.tflite_input([b"a\x00", b""])
+    values = tflite_runner.as_input([b"a\x00", b""])
     assert values.dtype == object
     assert values.tolist() == [b"a\x00", b""]
 
 
 def test_onnx_texts_are_str_and_never_the_python_form_of_bytes():
-    assert runners.onnx_input(["é".encode(), b""]).tolist() == ["é", ""]
+    assert onnx_runner.as_input(["é".encode(), b""]).tolist() == ["é", ""]
 
 
 def test_features_pass_unchanged():
     features = np.ones((2, 3, 4), np.int8)
-    assert runners.tflite_input(features) is features
-    assert runners.onnx_input(features) is features
+    assert tflite_runner.as_input(features) is features
+    assert onnx_runner.as_input(features) is features
 
 
 def test_the_last_batch_is_filled_for_graphs_of_fixed_size():
-    filled = runners._fill(np.arange(3), 8)
+    filled = runners.fill(np.arange(3), 8)
     assert filled.tolist() == [0, 1, 2, 2, 2, 2, 2, 2]
 
 
@@ -59,9 +63,9 @@ def test_a_worker_that_fails_is_one_line(monkeypatch, tmp_path):
     script = "import sys; sys.stdin.buffer.read(); sys.exit('first line\\nlast line')"
     real = subprocess.run
     monkeypatch.setattr(
-        runners.subprocess, "run", lambda command, **options: real([sys.executable, "-c", script], **options)
+        tflite_runner.subprocess, "run", lambda command, **options: real([sys.executable, "-c", script], **options)
     )
-    runner = runners.TfliteRuntimeRunner(tmp_path / "x.tflite", inputs=("text",))
+    runner = tflite_runner.TfliteRuntimeRunner(tmp_path / "x.tflite", inputs=("text",))
     with pytest.raises(runners.RunnerError, match=r"^x.tflite on tflite-runtime: last line$"):
         runner({"text": [b"hello"]})
 
@@ -74,7 +78,7 @@ def test_batches_of_long_rows_are_small_and_never_empty():
 
 @pytest.mark.parametrize("takes", ["features", "text"])
 def test_tflite_runtime_beside_numpy_2_is_refused_in_one_line_for_both_graphs(monkeypatch, takes):
-    loader = runners.tflite_loader
+    loader = tflite_runner.tflite_loader
     version = loader.importlib.metadata.version
     monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
     monkeypatch.setattr(loader, "installed_version", lambda runtime: "2.14.0")
@@ -82,7 +86,7 @@ def test_tflite_runtime_beside_numpy_2_is_refused_in_one_line_for_both_graphs(mo
         loader.importlib.metadata, "version", lambda name: "2.1.0" if name == "numpy" else version(name)
     )
     with pytest.raises(InputError, match=r"^tflite-runtime needs numpy below 2\. Received: numpy 2\.1\.0\."):
-        runners.tflite_interpreter(b"", inputs=(takes,), runtime="tflite-runtime")
+        tflite_runner.make_interpreter(b"", inputs=(takes,), runtime="tflite-runtime")
 
 
 def several_outputs(batch: int):
@@ -111,25 +115,23 @@ def written(tmp_path, kind: str):
 
 @pytest.mark.parametrize("kind", ["tflite", "onnx"])
 def test_several_inputs_and_outputs_are_bound_by_name_and_extra_ones_are_ignored(tmp_path, kind):
-    make = runners.TfliteRunner if kind == "tflite" else runners.OnnxRunner
-    outputs = make(written(tmp_path, kind), inputs=INPUTS)({"unused": [b""] * 5, **FEED})
+    outputs = load_runner(written(tmp_path, kind), inputs=INPUTS)({"unused": [b""] * 5, **FEED})
     assert set(outputs) == {"wide", "narrow"}
     np.testing.assert_allclose(outputs["wide"], TOTAL)
     np.testing.assert_allclose(outputs["narrow"], TOTAL.mean(axis=1, keepdims=True))
 
 
-@pytest.mark.skipif(not runners.TfliteRuntimeRunner.installed(), reason="tflite-runtime is not installed")
+@pytest.mark.skipif(not tflite_runner.TfliteRuntimeRunner.installed(), reason="tflite-runtime is not installed")
 def test_the_worker_takes_and_gives_arrays_by_name(tmp_path):
-    outputs = runners.TfliteRuntimeRunner(written(tmp_path, "tflite"), inputs=INPUTS)(FEED)
+    outputs = tflite_runner.TfliteRuntimeRunner(written(tmp_path, "tflite"), inputs=INPUTS)(FEED)
     np.testing.assert_allclose(outputs["wide"], TOTAL)
     np.testing.assert_allclose(outputs["narrow"], TOTAL.mean(axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("kind", ["tflite", "onnx"])
 def test_a_file_with_other_inputs_is_refused(tmp_path, kind):
-    make = runners.TfliteRunner if kind == "tflite" else runners.OnnxRunner
     with pytest.raises(ValueError, match=r"must have the inputs first, second\. Received: .*third"):
-        make(written(tmp_path, kind), inputs=("first", "second"))
+        load_runner(written(tmp_path, kind), inputs=("first", "second"))
 
 
 def test_every_int8_output_is_scaled_by_its_own_scale(tmp_path):
@@ -143,7 +145,7 @@ def test_every_int8_output_is_scaled_by_its_own_scale(tmp_path):
     details = {tensor_name(graph.tensors[i]): graph.tensors[i].quantization for i in graph.outputs}
     path = tmp_path / "q.tflite"
     path.write_bytes(write_model(model))
-    runner = runners.TfliteRunner(path, inputs=INPUTS)
+    runner = load_runner(path, inputs=INPUTS)
     # The graph computes in float, so that the numbers are known; the runner is told that they are int8.
     runner._quantization = {name: (float(q.scale[0]), int(q.zeroPoint[0])) for name, q in details.items()}
     outputs = runner(FEED)

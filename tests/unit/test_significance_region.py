@@ -3,7 +3,7 @@
 import onnx
 import pytest
 
-from exporters.formats.audit import audit
+from exporters.formats.base import get
 from quantize import significance
 from quantize.recipe import RECIPES
 from quantize.significance import ADD, CAST, ELEMENT, MEAN, MOVE, OTHER, SOFTMAX, TOP, Step
@@ -83,9 +83,7 @@ def tflite_with(kind: str, number: int) -> bytes:
     ("kind", "number"), [("BATCH_MATMUL", 0), ("BATCH_MATMUL", 1), ("FULLY_CONNECTED", 0), ("SOFTMAX", -1), ("TANH", 0)]
 )
 def test_anything_else_in_float_is_refused_in_tflite(kind, number):
-    assert any(
-        "computes in float" in problem for problem in audit(tflite_with(kind, number), target="tflite").problems(INT8)
-    )
+    assert any("computes in float" in problem for problem in get("tflite").open(tflite_with(kind, number)).audit(INT8))
 
 
 def onnx_with(kind: str, number: int) -> bytes:
@@ -102,12 +100,10 @@ def onnx_with(kind: str, number: int) -> bytes:
 
 @pytest.mark.parametrize(("kind", "number"), [("MatMul", 1), ("Gemm", 0), ("Softmax", -1)])
 def test_anything_else_in_float_is_refused_in_onnx(kind, number):
-    assert any(
-        "computes in float" in problem for problem in audit(onnx_with(kind, number), target="onnx").problems(INT8)
-    )
+    assert any("computes in float" in problem for problem in get("onnx").open(onnx_with(kind, number)).audit(INT8))
 
 
 def test_the_files_as_they_are_pass():
-    assert audit(power_files.tflite("significance", "int8"), target="tflite").problems(INT8) == []
+    assert get("tflite").open(power_files.tflite("significance", "int8")).audit(INT8) == []
     content = power_files.onnx_model("significance", "int8").SerializeToString()
-    assert audit(content, target="onnx").problems(INT8) == []
+    assert get("onnx").open(content).audit(INT8) == []

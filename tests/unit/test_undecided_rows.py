@@ -9,9 +9,10 @@ import tensorflow as tf
 from exporters.data.text_rows import TextRows
 from exporters.data.token_rows import TokenRows
 from exporters.formats.tensor_names import MARGIN
-from exporters.verification.parity import FLOAT_RTOL, UNDECIDED_MARGIN
+from exporters.verification.parity import UNDECIDED_MARGIN
 from exporters.verification.verify import Check, Verification, verify
 from models_tf.encoder.retention import margin
+from quantize.recipe import FLOAT_RTOL
 
 ROWS = 200
 

@@ -5,8 +5,8 @@ import pytest
 
 from exporters.data.text_rows import TextRows
 from exporters.formats.runners import RunnerError
-from exporters.verification.parity import EXACT, FLOAT_ATOL
 from exporters.verification.verify import Check, Verification, verify
+from quantize.recipe import EXACT, FLOAT_ATOL
 
 TEXTS = [f"text {i}" for i in range(600)]
 

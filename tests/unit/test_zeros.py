@@ -8,6 +8,7 @@ import pytest
 import tf_keras as keras
 
 from exporters.formats import zeros
+from exporters.formats.base import get
 from exporters.report.report import FileRecord
 
 
@@ -45,16 +46,16 @@ def tflite_file(values: np.ndarray, *, int8: bool = False) -> bytes:
 def test_zeros_of_float_files_are_counted_without_biases(share: float) -> None:
     values = dense(share)
     wanted = float((values == 0).mean())
-    assert zeros.zero_share(onnx_file(values), target="onnx") == wanted
-    assert zeros.zero_share(tflite_file(values), target="tflite") == wanted
+    assert get("onnx").open(onnx_file(values)).zero_share() == wanted
+    assert get("tflite").open(tflite_file(values)).zero_share() == wanted
 
 
 def test_a_weight_of_an_8_bit_file_is_zero_at_its_zero_point() -> None:
     generator = np.random.default_rng(1)
     values = generator.integers(0, 4, (32, 48)).astype(np.uint8)
-    assert zeros.zero_share(onnx_file(values, 3), target="onnx") == float((values == 3).mean())
+    assert get("onnx").open(onnx_file(values, 3)).zero_share() == float((values == 3).mean())
     pruned = dense(0.7)
-    found = zeros.zero_share(tflite_file(pruned, int8=True), target="tflite")
+    found = get("tflite").open(tflite_file(pruned, int8=True)).zero_share()
     wanted = float((pruned == 0).mean())
     assert wanted <= found < wanted + 0.02  # rounding makes some more
 

@@ -1,4 +1,4 @@
-"""TensorFlow function -> float ONNX model with named inputs and outputs. Quantization comes after, from this model.
+"""Traced function -> float ONNX model with named inputs and outputs. Quantization comes after, from this model.
 
 The batch axis becomes symbolic where the graph allows it, which is found out by running it. Leaves out text input and
 every recipe: one conversion serves them all.
@@ -13,7 +13,8 @@ import onnx
 
 from exporters.console.native_log import quiet
 from quantize.onnx.passes.compact import compact
-from quantize.onnx.passes.computed_bias import computed_bias as computed_bias_onnx
+from quantize.onnx.passes.computed_bias import computed_bias
+from quantize.onnx.session import make_session
 
 # Opset 17 (ONNX 1.12, 2022) runs in ONNX Runtime 1.12 and later, and has all that the models here need.
 OPSET = 17
@@ -28,7 +29,7 @@ def to_onnx(concrete_function: Any, rows: Mapping[str, np.ndarray] | None = None
     with quiet():
         model, inputs, outputs = _convert(concrete_function)
     gc.collect()  # graphs are full of cycles, and each holds all weights
-    computed_bias_onnx(model)
+    computed_bias(model)
     compact(model, names=inputs | outputs)
     _free_batch(model, rows or _random_rows(model))
     return model
@@ -131,12 +132,8 @@ def _same(single: list[list[np.ndarray]], model: onnx.ModelProto, rows: Mapping[
 
 
 def _session(model: onnx.ModelProto) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarray]]:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    # Level 4: that a run with several rows may fail is expected.
+    session = make_session(model.SerializeToString(), log_severity_level=4)
     return lambda rows: session.run(None, dict(rows))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from exporters.formats.onnx.file import OnnxFile
 from exporters.formats.runners import Feed
 from exporters.profiling.parts import (
     CONVOLUTION,
@@ -29,6 +30,7 @@ from exporters.profiling.parts import (
     multiply_adds_of_parts,
 )
 from exporters.profiling.timing import WARM_UP, Timing, interleaved, summarize
+from quantize.onnx.session import make_session
 
 # Products of matrices: positions of the two factors among the inputs. The others are scales, zero points and biases.
 _MATMULS = {
@@ -88,11 +90,12 @@ def _attribute(node: Any, name: str, default: int) -> int:
     return next((int(item.i) for item in node.attribute if item.name == name), default)
 
 
-def measure(content: bytes, plan: Plan, feed: Feed, rounds: int) -> tuple[Timing, dict[str, int]]:
+def measure(file: OnnxFile, plan: Plan, feed: Feed, rounds: int) -> tuple[Timing, dict[str, int]]:
     """One thread; each round runs the file once as it is and once with the profiler. Also gives the multiply-adds of each
     part, for shapes are known only when it runs.
     """
-    model = onnx.load_from_string(content)
+    model = onnx.ModelProto()
+    model.CopyFrom(file.model)
     for number, node in enumerate(model.graph.node):
         node.name = f"node{number}"  # ours have none, and the profiler goes by them
     named = model.SerializeToString()
@@ -101,8 +104,13 @@ def measure(content: bytes, plan: Plan, feed: Feed, rounds: int) -> tuple[Timing
         counted = _multiply_adds(model.graph, named, plan, rows, folder)
         del model
         optimized = Path(folder) / "optimized.onnx"
-        profiled = _session(named, optimized_model_filepath=str(optimized), profile_file_prefix=f"{folder}/profile")
-        plain = _session(named)
+        profiled = make_session(
+            named,
+            enable_profiling=True,
+            profile_file_prefix=f"{folder}/profile",
+            optimized_model_filepath=str(optimized),
+        )
+        plain = make_session(named)
         seconds = interleaved({"plain": _run(plain, rows), "profiled": _run(profiled, rows)}, rounds)
         times = _seconds(_events(profiled))
         graph = onnx.load(optimized).graph
@@ -121,7 +129,9 @@ def _multiply_adds(
     import onnxruntime
 
     level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = _session(content, graph_optimization_level=level, profile_file_prefix=f"{folder}/shapes")
+    session = make_session(
+        content, graph_optimization_level=level, enable_profiling=True, profile_file_prefix=f"{folder}/shapes"
+    )
     session.run(None, rows)
     ops = read(graph, _shapes(_events(session)))
     return multiply_adds_of_parts(ops, assign(ops, plan))
@@ -131,18 +141,6 @@ def _events(session: Any) -> list[dict[str, Any]]:
     """Of all kernels that the profiler saw."""
     events = json.loads(Path(session.end_profiling()).read_bytes())
     return [event for event in events if event["name"].endswith(_KERNEL_TIME)]
-
-
-def _session(content: bytes, **options: Any) -> Any:
-    import onnxruntime
-
-    settings = onnxruntime.SessionOptions()
-    settings.intra_op_num_threads = settings.inter_op_num_threads = 1
-    settings.log_severity_level = 3  # its warnings go to the user's terminal
-    settings.enable_profiling = "profile_file_prefix" in options
-    for name, value in options.items():
-        setattr(settings, name, value)
-    return onnxruntime.InferenceSession(content, settings, providers=["CPUExecutionProvider"])
 
 
 def _run(session: Any, rows: Mapping[str, np.ndarray]) -> Callable[[], Any]:

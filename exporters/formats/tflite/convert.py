@@ -1,32 +1,14 @@
-"""TensorFlow function -> float .tflite bytes with named inputs and outputs. Quantization comes after, from these bytes.
+"""Traced function -> float .tflite bytes with named inputs and outputs. Quantization comes after, from these bytes.
 
 Leaves out text input (a pass puts the projection in front) and every recipe: one conversion serves them all.
 """
 
 import tempfile
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from exporters.console.native_log import quiet
-from exporters.formats.tensor_names import LOGITS
 from models_tf.errors import InputError
 from quantize.tflite.flatbuffer import read_model, write_model
-
-
-def trace(
-    function: Callable[..., Any], inputs: Mapping[str, tuple[tuple[int | None, ...], str]], output: str = LOGITS
-) -> Any:
-    """A concrete function with keyword inputs {name: (shape, dtype)}. One output gets the name; several have theirs."""
-    import tensorflow as tf
-
-    specs = {name: tf.TensorSpec(shape, tf.as_dtype(dtype), name=name) for name, (shape, dtype) in inputs.items()}
-
-    @tf.function(autograph=False)
-    def named(**values: tf.Tensor) -> dict[str, tf.Tensor]:
-        result = function(**values)
-        return result if isinstance(result, dict) else {output: result}
-
-    return named.get_concrete_function(**specs)
 
 
 def to_tflite(concrete_function: Any) -> bytes:

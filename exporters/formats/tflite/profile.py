@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from exporters.formats.runners import Feed
+from exporters.formats.tflite.file import TfliteFile
+from exporters.formats.tflite.runner import make_interpreter
 from exporters.profiling.parts import (
     CONVOLUTION,
     GHOST,
@@ -26,7 +28,7 @@ from exporters.profiling.parts import (
     multiply_adds_of_parts,
 )
 from exporters.profiling.timing import Timing, interleaved, summarize
-from quantize.tflite.flatbuffer import is_constant, op_name, read_model, write_model
+from quantize.tflite.flatbuffer import is_constant, op_name, write_model
 
 _KINDS = {
     "FULLY_CONNECTED": MATMUL,
@@ -115,12 +117,11 @@ def _without_others(model: Any, graph: Any) -> list[Any]:
     return [buffer if number in used else empty for number, buffer in enumerate(model.buffers)]
 
 
-def measure(content: bytes, plan: Plan, feed: Feed, rounds: int) -> tuple[Timing, dict[str, int]]:
+def measure(file: TfliteFile, plan: Plan, feed: Feed, rounds: int) -> tuple[Timing, dict[str, int]]:
     """One thread; each round runs the whole file and then every part of it. Also gives the multiply-adds of each part."""
-    model = read_model(content)
-    graph = read(model)
+    content, graph = file.content, read(file.model)
     parts = assign(graph, plan)
-    pieces = cut(model, parts)
+    pieces = cut(file.model, parts)
     between = _values(content, feed, {index for piece in pieces.values() for index in piece.subgraphs[0].inputs})
     runs = {"": _run(content, {name: np.asarray(row) for name, row in feed.items()})}
     for part, piece in pieces.items():
@@ -157,8 +158,6 @@ def _run(content: bytes, feed: Mapping[str, np.ndarray]) -> Callable[[], Any]:
 
 
 def _interpreter(content: bytes, **options: Any) -> Any:
-    from ai_edge_litert.interpreter import Interpreter
-
-    interpreter = Interpreter(model_content=content, num_threads=1, **options)
+    interpreter = make_interpreter(content, **options)
     interpreter.allocate_tensors()
     return interpreter

@@ -51,12 +51,13 @@ def unpack(data: bytes) -> dict[str, np.ndarray | Sequence[bytes]]:
 
 
 def main() -> int:
-    from exporters.formats.runners import TfliteRunner
+    from exporters.formats.tflite.runner import TfliteRunner
 
     answer = os.dup(1)
     os.dup2(2, 1)  # the runtime may print; stdout belongs to the answer
     try:
-        runner = TfliteRunner(Path(sys.argv[1]), inputs=tuple(sys.argv[2].split(",")), runtime=RUNTIME)
+        path, inputs = Path(sys.argv[1]), tuple(sys.argv[2].split(","))
+        runner = TfliteRunner(path.read_bytes(), name=path.name, inputs=inputs, runtime=RUNTIME)
         outputs = runner(unpack(sys.stdin.buffer.read()))
     except (ImportError, RuntimeError, ValueError) as error:
         print(" ".join(str(error).split()), file=sys.stderr)

@@ -1,9 +1,9 @@
-"""A token model as a subject: task, length, tokenizer and which inputs its graph has; all without TensorFlow."""
+"""A token model as a source: task, length, tokenizer and which inputs its graph has; all without TensorFlow."""
 
 import pytest
 
 from exporters.request import ExportRequest
-from exporters.sources.tokens import TokenSubject
+from exporters.sources.tokens import TokenSource
 from models_tf.errors import InputError
 from support.checkpoints import DOCUMENTS, LENGTH, write_checkpoint
 
@@ -27,41 +27,41 @@ def small_preset(monkeypatch):
     ],
 )
 def test_random_weights_have_the_head_of_the_task(task, head, labels):
-    subject = TokenSubject.load(ExportRequest(model="mobilebert", random_init=True, task=task))
-    assert (subject.origin.head.kind, subject.origin.head.num_labels) == (head, labels)
-    assert subject.task == (task or "classification")
-    assert not subject.origin.trained
-    assert subject.tokenizer is None
+    source = TokenSource.load(ExportRequest(model="mobilebert", random_init=True, task=task))
+    assert (source.checkpoint.head.kind, source.checkpoint.head.num_labels) == (head, labels)
+    assert source.task == (task or "classification")
+    assert not source.checkpoint.trained
+    assert source.tokenizer is None
 
 
 def test_without_a_preset_random_weights_are_of_the_family_own_sizes(monkeypatch):
     from models_tf.bert import config
 
     monkeypatch.setitem(config.PRESETS, "base", DOCUMENTS["bert"])
-    origin = TokenSubject.load(ExportRequest(model="bert", random_init=True)).origin
-    assert (origin.model_name, origin.config.hidden_size) == ("bert", DOCUMENTS["bert"]["hidden_size"])
+    checkpoint = TokenSource.load(ExportRequest(model="bert", random_init=True)).checkpoint
+    assert (checkpoint.model_name, checkpoint.config.hidden_size) == ("bert", DOCUMENTS["bert"]["hidden_size"])
 
 
 def test_the_length_is_128_or_all_positions_when_they_are_fewer(tmp_path):
-    assert TokenSubject.load(ExportRequest(model="mobilebert", random_init=True)).max_seq_len == 128
+    assert TokenSource.load(ExportRequest(model="mobilebert", random_init=True)).max_seq_len == 128
     folder = write_checkpoint(tmp_path / "mine")
-    assert TokenSubject.load(ExportRequest(checkpoint=folder)).max_seq_len == LENGTH
-    assert TokenSubject.load(ExportRequest(checkpoint=folder, max_seq_len=7)).max_seq_len == 7
+    assert TokenSource.load(ExportRequest(checkpoint=folder)).max_seq_len == LENGTH
+    assert TokenSource.load(ExportRequest(checkpoint=folder, max_seq_len=7)).max_seq_len == 7
     with pytest.raises(InputError, match=rf"5 to {LENGTH}, the model's positions. Received: {LENGTH + 1}"):
-        TokenSubject.load(ExportRequest(checkpoint=folder, max_seq_len=LENGTH + 1))
+        TokenSource.load(ExportRequest(checkpoint=folder, max_seq_len=LENGTH + 1))
 
 
 @pytest.mark.parametrize("task", ["classification", "regression", "token-classification", "question-answering"])
 def test_the_task_is_that_of_the_head_when_none_is_given(tmp_path, task):
     folder = write_checkpoint(tmp_path / "mine", task=task)
-    assert TokenSubject.load(ExportRequest(checkpoint=folder)).task == task
-    assert TokenSubject.load(ExportRequest(checkpoint=folder, task="base")).task == "base"
+    assert TokenSource.load(ExportRequest(checkpoint=folder)).task == task
+    assert TokenSource.load(ExportRequest(checkpoint=folder, task="base")).task == "base"
 
 
 def test_a_task_that_the_labels_do_not_fit_is_refused(tmp_path):
     folder = write_checkpoint(tmp_path / "mine", task="regression")
     with pytest.raises(InputError, match=r"--task must be regression.*1 labels.*Received: classification"):
-        TokenSubject.load(ExportRequest(checkpoint=folder, task="classification"))
+        TokenSource.load(ExportRequest(checkpoint=folder, task="classification"))
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_the_segment_is_constant_only_where_task_or_data_say_so(tmp_path, task, 
     if rows:
         (tmp_path / "rows.tsv").write_text(rows)
         request["eval_data"] = tmp_path / "rows.tsv"
-    subject = TokenSubject.load(ExportRequest(**request))
-    assert subject._one_segment(subject.rows(calibrate=False)) is one
+    source = TokenSource.load(ExportRequest(**request))
+    assert source._one_segment(source.rows(calibrate=False)) is one
 
 
 def test_a_vocabulary_of_another_size_is_refused(tmp_path):
@@ -88,7 +88,7 @@ def test_a_vocabulary_of_another_size_is_refused(tmp_path):
     with (folder / "vocab.txt").open("a") as file:
         file.write("more\n")
     with pytest.raises(InputError, match=r"word embedding has rows, 60\. Received: 61"):
-        TokenSubject.load(ExportRequest(checkpoint=folder))
+        TokenSource.load(ExportRequest(checkpoint=folder))
 
 
 def test_loading_needs_no_tensorflow(tmp_path):
@@ -97,8 +97,8 @@ def test_loading_needs_no_tensorflow(tmp_path):
 
     folder = write_checkpoint(tmp_path / "mine")
     code = (
-        "import sys; from exporters.request import ExportRequest; from exporters.sources import base as subject;"
-        f"s = subject.load(ExportRequest(checkpoint={str(folder)!r}, quantize='float32')); s.rows(calibrate=False);"
+        "import sys; from exporters.request import ExportRequest; from exporters.sources import base as sources;"
+        f"s = sources.load(ExportRequest(checkpoint={str(folder)!r}, quantize='float32')); s.rows(calibrate=False);"
         "print([m for m in ('tensorflow', 'tf_keras', 'torch') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,0 +1,122 @@
+"""`Format`: everything the pipeline asks of a file format, and `FORMATS`, the table of them.
+
+A new format is one folder with a `Format` and one row here. Imports nothing heavy: `--help` lists the formats.
+"""
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from exporters.formats.graph import Graph
+    from exporters.formats.model_file import ModelFile
+    from exporters.formats.runners import Feed, Runner
+    from exporters.profiling.parts import OpGraph, Plan
+    from exporters.profiling.timing import Timing
+    from quantize.recipe import Recipe
+
+FloatModel = TypeVar("FloatModel")
+File = TypeVar("File", bound="ModelFile")
+# Gives the calibration rows one at a time, as arrays by the names of the inputs. Called once for each format.
+Calibration: TypeAlias = "Callable[[], Iterable[Mapping[str, np.ndarray]]]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artifact:
+    """The bytes of one model file; `graph` is what goes in."""
+
+    format: str
+    graph: str
+    recipe: str
+    content: bytes
+
+    @property
+    def name(self) -> str:
+        return f"{self.graph}_{self.recipe.replace('-', '_')}.{self.format}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedRun:
+    """A graph that is loaded and fed: call `run` to compute it once. `shapes` are those of its outputs."""
+
+    run: Callable[[], Any]
+    shapes: list[tuple[int, ...]]
+
+
+class Format(Protocol[FloatModel, File]):
+    """A file format and the runtime that runs its files here. What has a body here is optional."""
+
+    name: str  # the value of --target, and the ending of the files
+    runtime: str  # for people
+
+    def convert(self, graph: "Graph") -> FloatModel:
+        """The float model; every recipe starts from it."""
+        ...
+
+    def check(self, recipe: "Recipe") -> None:
+        """Raises `RecipeError` if the format lacks a quantizer or an audit for the recipe."""
+        ...
+
+    def quantize(
+        self, model: FloatModel, recipe: "Recipe", graph: "Graph", calibration: "Calibration | None"
+    ) -> list[Artifact]:
+        """The files of a recipe: one for the graph and, with a projection, one that takes text."""
+        ...
+
+    def open(self, source: Path | bytes) -> File:
+        """Parses a file, whoever wrote it; one that cannot be read is an `InputError`."""
+        ...
+
+    def runner(
+        self, file: File, *, inputs: tuple[str, ...], rows: int | None = None, signature: str | None = None
+    ) -> "Runner":
+        """Runs a file that was opened. `rows` of a batch, where the file takes any number."""
+        ...
+
+    def start(self, content: bytes, feed: "Feed") -> TimedRun:
+        """Loads a graph and feeds it, for measuring time. The first axis of features may be longer than in the file."""
+        ...
+
+    def other_runtimes(self, path: Path, *, inputs: tuple[str, ...]) -> "list[Runner]":  # noqa: ARG002
+        """Runners of the same file in further runtimes that are installed."""
+        return []
+
+    def copies(self, content: bytes, *, own: int, length: int) -> Iterator[bytes]:
+        """Copies of a features-in graph with another sequence length, the likeliest first."""
+        raise NotImplementedError(f"{self.name} files have one sequence length")
+
+    def op_graph(self, file: File) -> "OpGraph":
+        """The operators, for a profile."""
+        raise NotImplementedError(f"{self.name} files cannot be profiled")
+
+    def measure(self, file: File, plan: "Plan", feed: "Feed", rounds: int) -> "tuple[Timing, dict[str, int]]":
+        """Time and multiply-adds of each part, for a profile."""
+        raise NotImplementedError(f"{self.name} files cannot be profiled")
+
+
+# Name -> "module:attribute", or the format itself.
+FORMATS: dict[str, "str | Format[Any, Any]"] = {
+    "tflite": "exporters.formats.tflite.format:FORMAT",
+    "onnx": "exporters.formats.onnx.format:FORMAT",
+}
+
+
+def load_runner(path: Path, *, inputs: tuple[str, ...]) -> "Runner":
+    """Runs a file on disk; its ending says the format."""
+    found = get(path.suffix.removeprefix("."))
+    return found.runner(found.open(path), inputs=inputs)
+
+
+def get(name: str) -> Format[Any, Any]:
+    """The format of that name."""
+    if name not in FORMATS:
+        raise ValueError(f"The format must be one of {', '.join(FORMATS)}. Received: {name!r}.")
+    found = FORMATS[name]
+    if isinstance(found, str):
+        module, attribute = found.split(":")
+        found = getattr(importlib.import_module(module), attribute)
+    return found

@@ -1,0 +1,97 @@
+"""ONNX as a `Format`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exporters.formats.base import Artifact, Calibration, Format, TimedRun
+from exporters.formats.tensor_names import TEXT
+from quantize.recipe import Recipe, entry
+
+if TYPE_CHECKING:
+    import onnx
+
+    from exporters.formats.graph import Graph
+    from exporters.formats.onnx.file import OnnxFile
+    from exporters.formats.runners import Feed, Runner
+    from exporters.profiling.parts import OpGraph, Plan
+    from exporters.profiling.timing import Timing
+
+
+class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
+    """Files have one signature, which takes any number of rows where the graph allows it."""
+
+    name = "onnx"
+    runtime = "ONNX Runtime"
+
+    def convert(self, graph: "Graph") -> "onnx.ModelProto":
+        from exporters.formats.onnx.convert import to_onnx
+
+        return to_onnx(graph.traced(), graph.rows)
+
+    def check(self, recipe: Recipe) -> None:
+        from exporters.formats.onnx.audit import AUDITS
+        from quantize.onnx.quantizers import QUANTIZERS
+
+        entry(QUANTIZERS, recipe.name, format_name=self.name)
+        entry(AUDITS, recipe.name, format_name=self.name, what="audit")
+
+    def quantize(
+        self, model: "onnx.ModelProto", recipe: Recipe, graph: "Graph", calibration: "Calibration | None"
+    ) -> list[Artifact]:
+        from quantize.onnx.calibrate import calibrate
+        from quantize.onnx.passes.prepend_projection import prepend_projection
+        from quantize.onnx.quantizers import QUANTIZERS
+
+        ranges = None
+        if recipe.needs_calibration and calibration is not None:
+            ranges = calibrate(model, calibration(), threads=graph.calibration_threads)
+        quantized = entry(QUANTIZERS, recipe.name, format_name=self.name)(model, ranges)
+        # Serialized at once: a pass may edit in place what it was given.
+        contents = {graph.name: quantized.SerializeToString(deterministic=True)}
+        if graph.projection is not None:
+            contents[TEXT] = prepend_projection(quantized, graph.projection).SerializeToString(deterministic=True)
+        return [
+            Artifact(format=self.name, graph=name, recipe=recipe.name, content=content)
+            for name, content in contents.items()
+        ]
+
+    def open(self, source: Path | bytes) -> "OnnxFile":
+        from exporters.formats.onnx.file import open_onnx
+
+        return open_onnx(source)
+
+    def runner(
+        self,
+        file: "OnnxFile",
+        *,
+        inputs: tuple[str, ...],
+        rows: int | None = None,
+        signature: str | None = None,  # noqa: ARG002 - a file has one
+    ) -> "Runner":
+        from exporters.formats.onnx.runner import OnnxRunner
+
+        return OnnxRunner(file.content, name=file.name, inputs=inputs, rows=rows)
+
+    def start(self, content: bytes, feed: "Feed") -> TimedRun:
+        from exporters.formats.onnx.timing import start
+
+        return start(content, feed)
+
+    def copies(self, content: bytes, *, own: int, length: int) -> Iterator[bytes]:
+        from exporters.formats.onnx.timing import copies
+
+        return copies(content, own=own, length=length)
+
+    def op_graph(self, file: "OnnxFile") -> "OpGraph":
+        from exporters.formats.onnx import profile
+
+        return profile.read(file.model.graph)
+
+    def measure(self, file: "OnnxFile", plan: "Plan", feed: "Feed", rounds: int) -> "tuple[Timing, dict[str, int]]":
+        from exporters.formats.onnx import profile
+
+        return profile.measure(file, plan, feed, rounds)
+
+
+FORMAT = OnnxFormat()

@@ -1,0 +1,82 @@
+"""Questions about the tensors of an ONNX graph: types, what makes and reads them, and which constants are weights."""
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import onnx
+
+from exporters.formats.model_file import MIN_WEIGHT_ELEMENTS
+from quantize.onnx.operators import LINEAR, LOOKUP, SCALE_KEEPING
+
+FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
+
+
+def _value_types(model: onnx.ModelProto) -> list[tuple[str, int]]:
+    """Names and types of inputs, outputs and the tensors between them; of the latter none where they cannot be inferred."""
+    graph = model.graph
+    if not model.functions:  # a function that calls itself would never end
+        with contextlib.suppress(onnx.shape_inference.InferenceError, ValueError):
+            graph = onnx.shape_inference.infer_shapes(model).graph
+    values = (*graph.input, *graph.output, *graph.value_info)
+    return [(value.name, value.type.tensor_type.elem_type) for value in values]
+
+
+class OnnxGraph:
+    """The nodes of a model, what makes and reads each tensor, and the types of all tensors that can be inferred."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        graph = model.graph
+        self.nodes = list(graph.node)
+        self.inputs = {value.name: value.type.tensor_type.elem_type for value in graph.input}
+        self.outputs = {value.name for value in graph.output}
+        self.constants = {item.name: onnx.numpy_helper.to_array(item) for item in graph.initializer}
+        self.producers = {name: node for node in self.nodes for name in node.output}
+        self.readers: dict[str, list[Any]] = {}
+        for node in self.nodes:
+            for name in dict.fromkeys(node.input):
+                self.readers.setdefault(name, []).append(node)
+        values = [*_value_types(model), *((item.name, item.data_type) for item in graph.initializer)]
+        self.kinds = dict(values)
+        names = (onnx.TensorProto.DataType.Name(kind).lower() for _, kind in values if kind)
+        self.dtypes = dict(Counter(names).most_common())
+
+    def is_float(self, name: str) -> bool:
+        """Whether the tensor is float; one of unknown type counts as such."""
+        return bool(name) and self.kinds.get(name, onnx.TensorProto.FLOAT) in FLOATS
+
+    def origin(self, name: str) -> Any:
+        """The operator that computed the values of the tensor, before any moves; None for inputs and constants."""
+        node = self.producers.get(name)
+        while node is not None and node.op_type in SCALE_KEEPING:
+            node = self.producers.get(node.input[0])
+        return node
+
+    def destinations(self, name: str) -> Iterator[Any]:
+        """The operators that compute with the values of the tensor, after any moves; None for an output of the model."""
+        waiting, seen = [name], {name}
+        while waiting:
+            name = waiting.pop()
+            if name in self.outputs:
+                yield None
+            for node in self.readers.get(name, ()):
+                if node.op_type not in SCALE_KEEPING:
+                    yield node
+                    continue
+                waiting += [moved for moved in node.output if moved not in seen]
+                seen.update(node.output)
+
+    def tables(self) -> Iterator[np.ndarray]:
+        """Constants that are looked up: embeddings."""
+        for node in self.nodes:
+            values = self.constants.get(node.input[0]) if node.op_type == LOOKUP else None
+            # A table of whole numbers (an order of tokens) is looked up as it is: there is nothing to round.
+            if values is not None and values.size >= MIN_WEIGHT_ELEMENTS and values.dtype not in (np.int32, np.int64):
+                yield values
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Constants other than scales and zero points."""
+        side = {name for node in self.nodes if node.op_type in LINEAR for name in node.input[1:]}
+        return {name: values for name, values in self.constants.items() if name not in side}

@@ -1,0 +1,115 @@
+"""TFLite as a `Format`."""
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exporters.formats.base import Artifact, Calibration, Format, TimedRun
+from exporters.formats.tensor_names import SIGNATURE, TEXT
+from quantize.recipe import Recipe, entry
+
+if TYPE_CHECKING:
+    from exporters.formats.graph import Graph
+    from exporters.formats.runners import Feed, Runner
+    from exporters.formats.tflite.file import TfliteFile
+    from exporters.profiling.parts import OpGraph, Plan
+    from exporters.profiling.timing import Timing
+
+
+class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
+    """The float model is a file for each signature: shapes are static."""
+
+    name = "tflite"
+    runtime = "LiteRT"
+
+    def convert(self, graph: "Graph") -> dict[str, bytes]:
+        from exporters.formats.tflite.convert import to_tflite
+
+        return {name: to_tflite(graph.traced(rows)) for name, rows in graph.signatures.items()}
+
+    def check(self, recipe: Recipe) -> None:
+        from exporters.formats.tflite.audit import AUDITS
+        from quantize.tflite.quantizers import QUANTIZERS
+
+        entry(QUANTIZERS, recipe.name, format_name=self.name)
+        entry(AUDITS, recipe.name, format_name=self.name, what="audit")
+
+    def quantize(
+        self, model: dict[str, bytes], recipe: Recipe, graph: "Graph", calibration: "Calibration | None"
+    ) -> list[Artifact]:
+        return [
+            Artifact(format=self.name, graph=name, recipe=recipe.name, content=content)
+            for name, content in _quantized(model, recipe, graph, calibration)
+        ]
+
+    def open(self, source: Path | bytes) -> "TfliteFile":
+        from exporters.formats.tflite.file import open_tflite
+
+        return open_tflite(source)
+
+    def runner(
+        self,
+        file: "TfliteFile",
+        *,
+        inputs: tuple[str, ...],
+        rows: int | None = None,  # noqa: ARG002 - a signature says how many rows it takes
+        signature: str | None = None,
+    ) -> "Runner":
+        from exporters.formats.tflite.runner import TfliteRunner
+
+        return TfliteRunner(file.content, name=file.name, inputs=inputs, signature=signature or SIGNATURE)
+
+    def start(self, content: bytes, feed: "Feed") -> TimedRun:
+        from exporters.formats.tflite.timing import start
+
+        return start(content, feed)
+
+    def other_runtimes(self, path: Path, *, inputs: tuple[str, ...]) -> "list[Runner]":
+        from exporters.formats.tflite.runner import TfliteRuntimeRunner
+
+        return [TfliteRuntimeRunner(path, inputs=inputs)] if TfliteRuntimeRunner.installed() else []
+
+    def copies(self, content: bytes, *, own: int, length: int) -> Iterator[bytes]:
+        from exporters.formats.tflite.timing import copies
+
+        return copies(content, own=own, length=length)
+
+    def op_graph(self, file: "TfliteFile") -> "OpGraph":
+        from exporters.formats.tflite import profile
+
+        return profile.read(file.model)
+
+    def measure(self, file: "TfliteFile", plan: "Plan", feed: "Feed", rounds: int) -> "tuple[Timing, dict[str, int]]":
+        from exporters.formats.tflite import profile
+
+        return profile.measure(file, plan, feed, rounds)
+
+
+def _quantized(
+    models: dict[str, bytes], recipe: Recipe, graph: "Graph", calibration: "Calibration | None"
+) -> Iterator[tuple[str, bytes]]:
+    from quantize.tflite.calibrate import calibrate
+    from quantize.tflite.flatbuffer import read_model, write_model
+    from quantize.tflite.passes.compact import compact
+    from quantize.tflite.passes.merge_signatures import merge_signatures
+    from quantize.tflite.passes.prepend_projection import prepend_projection
+    from quantize.tflite.quantizers import QUANTIZERS
+
+    quantize = entry(QUANTIZERS, recipe.name, format_name=TfliteFormat.name)
+    first, ranges = next(iter(models.values())), None
+    if recipe.needs_calibration and calibration is not None:
+        ranges = calibrate(first, calibration(), threads=graph.calibration_threads)
+    if len(models) == 1 and graph.projection is None:
+        yield graph.name, quantize(first, ranges)
+        return
+    parts = {name: read_model(quantize(content, ranges)) for name, content in models.items()}
+    yield graph.name, write_model(merge_signatures(parts))
+    if graph.projection is not None:
+        text = copy.deepcopy(next(iter(parts.values())))
+        prepend_projection(text, graph.projection)
+        compact(text)
+        yield TEXT, write_model(text)
+
+
+FORMAT = TfliteFormat()

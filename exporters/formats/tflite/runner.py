@@ -1,0 +1,125 @@
+"""Runners of .tflite files: LiteRT in this process, tflite-runtime in one of its own. int8 outputs become float."""
+
+import io
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exporters.formats.runners import (
+    Feed,
+    Outputs,
+    RunnerError,
+    Values,
+    check_inputs,
+    fill,
+    joined,
+    rows_of,
+    take,
+)
+from exporters.formats.tensor_names import SIGNATURE, TEXT
+from exporters.formats.tflite.runtime_worker import RUNTIME as TFLITE_RUNTIME
+from exporters.formats.tflite.runtime_worker import pack
+from models_tf.ops.projection import tflite_loader
+
+LITERT = "litert"
+_RUNTIME_NAMES = {LITERT: "LiteRT", TFLITE_RUNTIME: "tflite-runtime"}
+_WORKER_SECONDS = 300
+
+
+class TfliteRunner:
+    """A .tflite file in LiteRT or tflite-runtime (the latter only in a process without TensorFlow)."""
+
+    def __init__(
+        self, content: bytes, *, name: str, inputs: tuple[str, ...], runtime: str = LITERT, signature: str = SIGNATURE
+    ) -> None:
+        interpreter = make_interpreter(content, inputs=inputs, runtime=runtime)
+        available = interpreter.get_signature_list()
+        if signature not in available:
+            raise ValueError(f"{name} must have the signature {signature}. Received: {', '.join(available)}.")
+        self._run = interpreter.get_signature_runner(signature)
+        details = self._run.get_input_details()
+        check_inputs(name, inputs, details)
+        self.inputs = inputs
+        shape = details[inputs[0]]["shape"]
+        self._batch = int(shape[0]) if len(shape) else 1
+        self._quantization: dict[str, tuple[float, int]] = {
+            output: answer["quantization"] if answer["dtype"] == np.int8 else (1.0, 0)
+            for output, answer in self._run.get_output_details().items()
+        }
+        self.name = f"{name} on {_RUNTIME_NAMES[runtime]}"
+        if signature != SIGNATURE:
+            self.name += f" ({signature})"
+
+    def __call__(self, feed: Feed) -> Outputs:
+        count, parts = rows_of(feed, self.inputs), []
+        for start in range(0, count, self._batch):
+            batch = {
+                name: fill(as_input(values), self._batch)
+                for name, values in take({name: feed[name] for name in self.inputs}, start, self._batch).items()
+            }
+            parts.append(self._run(**batch))
+        return {
+            name: (value[:count].astype(np.float32) - zero_point) * np.float32(scale)
+            for name, value in joined(parts).items()
+            for scale, zero_point in [self._quantization[name]]
+        }
+
+
+class TfliteRuntimeRunner:
+    """A .tflite file in tflite-runtime, through a worker process."""
+
+    def __init__(self, path: Path, *, inputs: tuple[str, ...]) -> None:
+        self.inputs = inputs
+        self.name = f"{path.name} on {_RUNTIME_NAMES[TFLITE_RUNTIME]}"
+        self._path = path
+
+    @staticmethod
+    def installed() -> bool:
+        return tflite_loader.installed_version(TFLITE_RUNTIME) is not None
+
+    def __call__(self, feed: Feed) -> Outputs:
+        command = [
+            sys.executable,
+            "-m",
+            "exporters.formats.tflite.runtime_worker",
+            str(self._path),
+            ",".join(self.inputs),
+        ]
+        done = subprocess.run(
+            command,
+            input=pack({name: feed[name] for name in self.inputs}),
+            capture_output=True,
+            timeout=_WORKER_SECONDS,
+            check=False,
+            cwd=_import_root(),
+        )
+        if done.returncode:
+            lines = done.stderr.decode(errors="replace").strip().splitlines()
+            raise RunnerError(f"{self.name}: {lines[-1] if lines else f'the process ended with {done.returncode}'}")
+        with np.load(io.BytesIO(done.stdout), allow_pickle=False) as arrays:
+            return dict(arrays)
+
+
+def make_interpreter(
+    content: bytes, *, inputs: Iterable[str] = (), runtime: str = LITERT, threads: int = 1, **options: Any
+) -> Any:
+    """Text-in files get the projection op; all others must do without, which this proves."""
+    if TEXT in inputs:
+        return tflite_loader.interpreter(content, runtime=runtime, num_threads=threads, **options)
+    tflite_loader.check_company(runtime)
+    module = tflite_loader.import_interpreter(runtime)
+    return module.Interpreter(model_content=content, num_threads=threads, **options)
+
+
+def as_input(values: Values) -> np.ndarray:
+    """Texts as TFLite's Python interface takes them: dtype object, for numpy's own byte strings lose NULs at the end."""
+    return values if isinstance(values, np.ndarray) else np.array([*values, b""], object)[:-1]
+
+
+def _import_root() -> Path:
+    """Where the packages lie: the worker must find the same ones, whatever the current folder is."""
+    return Path(__file__).resolve().parents[3]

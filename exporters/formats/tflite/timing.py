@@ -1,0 +1,55 @@
+"""A .tflite graph ready to be timed on LiteRT, and copies of it at another sequence length."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from exporters.formats import other_length
+from exporters.formats.base import TimedRun
+from exporters.formats.other_length import Shape
+from exporters.formats.runners import Feed
+from exporters.formats.tensor_names import FEATURES
+from exporters.formats.tflite.runner import as_input, make_interpreter
+from quantize.tflite.flatbuffer import buffer_bytes, op_name, read_model, schema, write_model
+
+
+def start(content: bytes, feed: Feed) -> TimedRun:
+    interpreter = make_interpreter(content, inputs=feed)
+    rows = {name: as_input(row) for name, row in feed.items()}
+    indices = {detail["name"]: detail["index"] for detail in interpreter.get_input_details()}
+    for name, row in rows.items():
+        if name == FEATURES:
+            interpreter.resize_tensor_input(indices[name], row.shape)
+    interpreter.allocate_tensors()
+    for name, row in rows.items():
+        interpreter.set_tensor(indices[name], row)
+    interpreter.invoke()
+    outputs = [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+    return TimedRun(run=interpreter.invoke, shapes=[value.shape for value in outputs])
+
+
+def copies(content: bytes, *, own: int, length: int) -> Iterator[bytes]:
+    def rewrite(table: dict[Shape, Shape]) -> bytes:
+        model = read_model(content)
+        for operator, tensor, shape in list(_reshapes(model)):
+            buffer = schema.BufferT()
+            buffer.data = np.frombuffer(np.array(table[shape], np.int32).tobytes(), np.uint8)
+            model.buffers = [*model.buffers, buffer]
+            tensor.buffer = len(model.buffers) - 1
+            operator.builtinOptions, operator.builtinOptionsType = None, 0  # may repeat the old shape
+        return write_model(model)
+
+    shapes = [shape for _, _, shape in _reshapes(read_model(content))]
+    return other_length.copies(shapes, rewrite, own=own, length=length)
+
+
+def _reshapes(model: Any) -> Iterator[tuple[Any, Any, Shape]]:
+    """Each reshape with the tensor that holds its constant."""
+    graph = model.subgraphs[0]
+    for operator in graph.operators:
+        if op_name(model, operator) == "RESHAPE":
+            tensor = graph.tensors[operator.inputs[1]]
+            data = buffer_bytes(model, tensor)
+            if data is not None:
+                yield operator, tensor, tuple(np.frombuffer(data, np.int32).tolist())

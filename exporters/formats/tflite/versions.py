@@ -1,0 +1,73 @@
+"""The oldest TensorFlow Lite that runs a file, as far as the versions of its operators tell."""
+
+from typing import Any
+
+from exporters.formats.tflite.tensors import scales, weights
+from quantize.tflite.flatbuffer import op_name
+from quantize.tflite.passes.prepend_projection import CUSTOM_OP
+
+# Oldest TFLite for an operator's version (tensorflow/lite/tools/versioning/runtime_version.cc), where it is later than
+# 2.3, which stands for all versions listed in `_OLD_VERSIONS`.
+_NEW_VERSIONS = {
+    ("CAST", 2): (2, 7),
+    ("CAST", 3): (2, 8),
+    ("CONV_2D", 5): (2, 4),
+    ("GELU", 1): (2, 9),
+    ("GELU", 2): (2, 9),
+    ("MEAN", 3): (2, 4),
+}
+_OLD_VERSIONS = {
+    "ADD": 2,
+    "BATCH_MATMUL": 2,
+    "CAST": 1,
+    "CONCATENATION": 3,
+    "CONV_2D": 3,
+    "DEPTHWISE_CONV_2D": 4,
+    "DEQUANTIZE": 4,
+    "EXPAND_DIMS": 1,
+    "FULLY_CONNECTED": 9,
+    "GATHER": 3,
+    "LOGISTIC": 3,
+    "MEAN": 2,
+    "MUL": 4,
+    "NEG": 1,
+    "PACK": 2,
+    "PAD": 3,
+    "QUANTIZE": 2,
+    "RELU": 2,
+    "RELU6": 2,
+    "RESHAPE": 1,
+    "RSQRT": 2,
+    "SLICE": 3,
+    "SOFTMAX": 3,
+    "SPLIT": 3,
+    "SPLIT_V": 2,
+    "SQUARED_DIFFERENCE": 2,
+    "SQUEEZE": 1,
+    "STRIDED_SLICE": 4,
+    "SUB": 3,
+    "TANH": 3,
+    "TOPK_V2": 2,
+    "TRANSPOSE": 4,
+    "UNPACK": 2,
+}
+# Static int8 with scales per channel has no version of its own in FULLY_CONNECTED; this is the oldest runtime it ran in.
+_CHANNEL_DENSE = (2, 14)
+
+
+def min_runtime(model: Any) -> str:
+    """Empty when a version is not in the tables."""
+    needed = (2, 3)
+    for graph in model.subgraphs:
+        for name, tensor, _ in weights(model, graph):
+            if name == "FULLY_CONNECTED" and scales(tensor).size > 1:
+                needed = max(needed, _CHANNEL_DENSE)
+        for operator in graph.operators:
+            name, version = op_name(model, operator), model.operatorCodes[operator.opcodeIndex].version
+            if name == CUSTOM_OP:
+                continue
+            if (name, version) in _NEW_VERSIONS:
+                needed = max(needed, _NEW_VERSIONS[name, version])
+            elif version > _OLD_VERSIONS.get(name, 0):
+                return ""
+    return f"TensorFlow Lite {needed[0]}.{needed[1]}"
