@@ -138,24 +138,22 @@ def presets() -> str:
 
 # Models that people look for, and what is near to them in meaning, not in spelling.
 _RELATIVES = {
-    "distilbert": "its like here is a bert with fewer layers (export-mobile compress --drop-layers), for words the tagger",
-    **dict.fromkeys(("tinybert", "minilm", "minilm-l6", "bert-tiny", "bert-mini"), "it is a small BERT: use bert"),
-    **dict.fromkeys(("mobilebert-tiny", "tinymobilebert"), "it is a preset: use mobilebert --preset tiny"),
+    "distilbert": "bert with fewer layers (export-mobile compress --drop-layers), or tagger to tag words",
+    **dict.fromkeys(("tinybert", "minilm", "bert-tiny", "bert-mini"), "bert, which takes every size"),
     **dict.fromkeys(
-        ("roberta", "xlm-roberta", "camembert", "electra", "deberta", "mpnet", "xlnet", "ernie", "modernbert"),
-        "it is not supported; the nearest is bert",
+        ("roberta", "xlm-roberta", "camembert", "electra", "deberta", "mpnet", "xlnet", "modernbert"), "bert"
     ),
-    **dict.fromkeys(("gpt", "gpt2", "llama", "t5", "bart"), "it is not supported; text models here do not write text"),
-    **dict.fromkeys(("lstm", "cnn", "fasttext", "pqrnn"), "it is not supported; the nearest is prado"),
+    **dict.fromkeys(("gpt", "gpt2", "llama", "t5", "bart"), "none, since no model here writes text"),
+    **dict.fromkeys(("lstm", "cnn", "fasttext", "pqrnn"), "prado"),
 }
 
 
 def _nearest_model(name: str) -> str:
     """What is near in meaning, or else in spelling: distilbert is nearer to bert than to ghostbert."""
     plain = name.lower().rpartition("/")[2].replace("_", "-")
-    for relative, remark in sorted(_RELATIVES.items(), key=lambda item: -len(item[0])):
+    for relative, near in sorted(_RELATIVES.items(), key=lambda item: -len(item[0])):
         if plain == relative or plain.startswith(f"{relative}-"):
-            return f" Of {relative}: {remark}."
+            return f" {relative} is not supported; the nearest is {near}."
     return nearest(plain, tuple(MODELS), cutoff=0.75)  # one letter of four: most names end with "bert"
 
 

@@ -134,11 +134,11 @@ def test_export_may_be_named_like_the_other_commands(capsys):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("distilbert", ["bert with fewer layers", "--drop-layers", "tagger"]),
+        ("distilbert", ["not supported", "nearest is bert with fewer layers", "--drop-layers", "tagger"]),
         ("distilbert-base-uncased", ["bert with fewer layers"]),
         ("roberta", ["not supported", "nearest is bert"]),
         ("microsoft/deberta-v3-small", ["not supported", "nearest is bert"]),
-        ("tinybert", ["small BERT: use bert"]),
+        ("tinybert", ["nearest is bert, which takes every size"]),
         ("gpt2", ["not supported"]),
         ("brt", ["Did you mean bert?"]),
         ("gostbert", ["Did you mean ghostbert?"]),
