@@ -6,6 +6,7 @@ from pathlib import Path
 from exporters.request_fields import check_fields
 from models_tf import registry
 from models_tf.errors import InputError
+from models_tf.folders import manifest
 
 HEADS, ALONE, LAYERS, BOTH, ALL = ("heads", "alone", "layers", "both", "all")
 WHAT = {HEADS: (HEADS,), ALONE: (ALONE,), LAYERS: (LAYERS,), BOTH: (HEADS, LAYERS), ALL: (HEADS, ALONE, LAYERS)}
@@ -43,6 +44,7 @@ class AblateRequest:
         if self.rows is not None and self.rows < 1:
             raise InputError(f"--rows must be at least 1. Received: {self.rows}.")
         if self.output is not None:
+            manifest.check_apart(self.output, (("--checkpoint", self.checkpoint), ("--data", self.data)))
             _check_output(self.output, force=self.force)
 
 

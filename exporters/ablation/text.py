@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from exporters.report.tables import Table, plain
 from models_tf.compress.ablation import Ablation, Change
 from models_tf.tasks.score import metric_title, metric_unit
 
@@ -10,35 +11,43 @@ SIGNIFICANT = 2.576
 
 
 def to_text(found: Ablation) -> str:
+    """What the command prints, as plain text."""
+    return plain(blocks(found))
+
+
+def blocks(found: Ablation) -> list[str | Table]:
+    """What the command prints."""
     whole = found.whole
     score = f"{whole.value:.2f}{metric_unit(whole.metric)} (n = {whole.n}, standard error {whole.standard_error:.2f})"
-    lines = [f"{metric_title(whole.metric)} of the whole model: {score}"]
+    made: list[str | Table] = [f"{metric_title(whole.metric)} of the whole model: {score}"]
     for title, table in (
         ("change in points without one head", found.heads),
         ("change in points with one head alone in its layer", found.alone),
     ):
         if table:
-            lines += ["", f"{title} (rows are layers, columns are heads):", *_table(table)]
-            lines += _spread([change for row in table for change in row])
+            made += ["", f"{title} (rows are layers, columns are heads):", _table(table)]
+            made += _spread([change for row in table for change in row])
     if found.layers:
-        lines += ["", "change in points without one layer:"]
-        lines += [f"  layer {layer:>2} {_cell(change)}" for layer, change in enumerate(found.layers)]
-        lines += _spread(found.layers)
-    return "".join(f"{line}\n" for line in lines)
+        rows = [(str(layer), _cell(change)) for layer, change in enumerate(found.layers)]
+        lines = [f"  layer {layer:>2} {cell:>9}" for layer, cell in rows]
+        made += ["", "change in points without one layer:"]
+        made += [Table(header=("layer", "change"), rows=rows, plain=lines), *_spread(found.layers)]
+    return made
 
 
-def _table(table: Sequence[Sequence[Change]]) -> list[str]:
+def _table(table: Sequence[Sequence[Change]]) -> Table:
     columns = max(len(row) for row in table)
+    rows = [[str(layer), *map(_cell, row)] for layer, row in enumerate(table)]
     lines = ["  layer" + "".join(f"{head:>8} " for head in range(columns))]
-    for layer, row in enumerate(table):
-        lines.append(f"  {layer:>5}" + "".join(_cell(change) for change in row))
-    return lines
+    lines += [f"  {layer:>5}" + "".join(f"{cell:>9}" for cell in cells) for layer, *cells in rows]
+    filled = [[*row, *[""] * (1 + columns - len(row))] for row in rows]
+    return Table(header=("layer", *map(str, range(columns))), rows=filled, plain=lines)
 
 
 def _cell(change: Change) -> str:
     error = change.standard_error
     marked = error is not None and abs(change.points) > SIGNIFICANT * error
-    return f"{change.points:>+8.2f}{'*' if marked else ' '}"
+    return f"{change.points:+.2f}{'*' if marked else ' '}"
 
 
 def _spread(changes: Sequence[Change]) -> list[str]:

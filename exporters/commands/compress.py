@@ -4,7 +4,9 @@ import argparse
 import json
 from pathlib import Path
 
-from exporters.commands.compression_flags import add_compression, add_data, from_args
+from exporters.commands import flags
+from exporters.commands.compression_flags import add_compression, from_args
+from exporters.commands.parser import Parser
 from exporters.commands.request_values import request_values
 from exporters.compression.request import CompressRequest
 from exporters.console.terminal import Terminal
@@ -22,24 +24,28 @@ EXAMPLES = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--model", metavar="NAME", help=f"{', '.join(registry.compressible())} (default: what the checkpoint says)")
-    add("--checkpoint", required=True, metavar="DIR", help="a Hugging Face folder or hub id, or one that `train` wrote")
+    add("--checkpoint", required=True, metavar="DIR", help=flags.CHECKPOINT_HELP)
+    flags.add_output(parser, "checkpoint folder to write", required=True)
     add("--data", type=Path, metavar="FILE", help="rows to choose by: labelled for --prune-heads and --prune-ffn")
-    add(
+    flags.add_json(parser, "the record")
+    add_compression(parser.add_argument_group("what to remove and to add"))
+    rows = parser.add_argument_group("rows and model")
+    rows.add_argument(
         "--rows",
         type=int,
         default=DEFAULT_ROWS,
         metavar="N",
         help=f"rows of --data that are used, drawn with --seed (default {DEFAULT_ROWS})",
     )
-    add_data(parser)
-    add_compression(parser.add_argument_group("what to remove and to add"))
-    add("--seed", type=int, default=0, metavar="N", help="of the rows, ghosts, and random heads and tokens (default 0)")
-    add("--output", required=True, type=Path, metavar="DIR", help="checkpoint folder to write")
-    add("--force", action="store_true", help="overwrite the output folder")
-    add("--json", action="store_true", help="print the record as JSON, nothing else")
+    flags.add_rows(rows)
+    rows.add_argument(
+        "--model", metavar="NAME", help=f"{', '.join(registry.compressible())} (default: what the checkpoint says)"
+    )
+    rows.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of the rows, ghosts, and random heads and tokens (default 0)"
+    )
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

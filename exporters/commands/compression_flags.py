@@ -1,4 +1,4 @@
-"""The compression flags that `compress`, `train` and the export share, and how rows of `compress` and `ablate` are read."""
+"""The compression flags that `compress`, `train` and the export share."""
 
 import argparse
 from pathlib import Path
@@ -8,7 +8,6 @@ from models_tf.compress.layer_choice import FORMS, parse_layers
 from models_tf.compress.settings import AS_REMOVED, HEAD_IMPORTANCE, HEAD_SCOPES, SHARE_FROM, Compression, parse_heads
 from models_tf.encoder.config import GHOST_FORMS, RETENTIONS
 from models_tf.errors import InputError
-from models_tf.tasks import TASKS
 
 # Flags of `add_compression` that are fields of `Compression` by themselves.
 _FIELDS = (
@@ -115,16 +114,6 @@ def add_compression(parser: Any) -> None:
         choices=RETENTIONS,
         help="tokens that get most attention, those further left, or by chance with --seed (default significance)",
     )
-
-
-def add_data(parser: Any) -> None:
-    """How rows are read."""
-    add = parser.add_argument
-    add("--task", choices=TASKS, help="(default: what the head says)")
-    add("--text-column", metavar="NAME", help="default: text, sentence or utterance")
-    add("--text-pair-column", metavar="NAME", help="the second text of a row")
-    add("--label-column", metavar="NAME", help="default: label, intent, class or category")
-    add("--max-seq-len", type=int, metavar="N", help="tokens of a text that are read (default 128, questions 384)")
 
 
 def from_args(args: argparse.Namespace) -> Compression:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from exporters.commands import flags
 from exporters.commands.parser import Parser
+from exporters.commands.request_values import request_values
 from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_PASS
 from exporters.explanation.request import DEFAULT_ROWS, ExplainRequest
@@ -34,7 +35,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
-    wanted = ExplainRequest(**flags.values_for(ExplainRequest, options))
+    wanted = ExplainRequest(**request_values(options, ExplainRequest))
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # some rows: a GPU only costs time to start
     from exporters.explanation.run import explain
     from exporters.explanation.text import summary

@@ -8,6 +8,7 @@ from exporters import request
 from exporters.commands import compression_flags as compression
 from exporters.commands import flags
 from exporters.commands.parser import PROGRAM, Parser
+from exporters.commands.request_values import request_values
 from exporters.console.terminal import Terminal
 from models_tf import registry
 from models_tf.folders.output_folder import check_free
@@ -106,7 +107,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _request(options: argparse.Namespace) -> request.ExportRequest:
-    values = flags.values_for(request.ExportRequest, options)
+    values = request_values(options, request.ExportRequest)
     values["compression"] = compression.from_args(options) if compression.is_given(options) else None
     values["vocab_data"] = tuple(options.vocab_data or ())
     values["max_size_bytes"] = None if options.max_size is None else request.parse_size(options.max_size)

@@ -1,20 +1,14 @@
 """Flags that several commands have, each described once."""
 
-import argparse
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from exporters.request import TARGETS
 from models_tf import registry
+from models_tf.tasks import TASKS
 from quantize import recipe as recipes
 
 CHECKPOINT_HELP = "a folder that `train` or `compress` wrote, a Hugging Face folder, or a name on its hub"
-
-
-def values_for(kind: type, options: argparse.Namespace) -> dict[str, Any]:
-    """The flags that are fields of a request of this kind; how a command shows things is not."""
-    return {field.name: getattr(options, field.name) for field in fields(kind) if hasattr(options, field.name)}
 
 
 def add_columns(group: Any, *, label: bool = True) -> None:
@@ -27,6 +21,15 @@ def add_columns(group: Any, *, label: bool = True) -> None:
         group.add_argument(
             "--label-column", metavar="NAME", help="column with the label (default label, intent, class or category)"
         )
+
+
+def add_rows(group: Any) -> None:
+    """How the rows of a token model are read."""
+    group.add_argument("--task", choices=TASKS, help="default: what the head says")
+    add_columns(group)
+    group.add_argument(
+        "--max-seq-len", type=int, metavar="N", help="tokens of a text that are read (default 128, questions 384)"
+    )
 
 
 def add_output(group: Any, help_text: str, *, metavar: str = "DIR", required: bool = False) -> None:

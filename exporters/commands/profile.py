@@ -7,6 +7,7 @@ from pathlib import Path
 from exporters import request
 from exporters.commands import flags
 from exporters.commands.parser import Parser
+from exporters.commands.request_values import request_values
 from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_PASS
 from exporters.profiling.request import DEFAULT_RECIPE, DEFAULT_ROUNDS, ProfileRequest
@@ -46,7 +47,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
-    wanted = ProfileRequest(**flags.values_for(ProfileRequest, options))
+    wanted = ProfileRequest(**request_values(options, ProfileRequest))
     if wanted.output is not None:
         check_free(wanted.output, force=wanted.force, inputs=wanted.as_export().inputs)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # what is measured runs on one thread of the processor

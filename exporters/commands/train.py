@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from exporters.commands import compression_flags as compression
+from exporters.commands import flags
 from exporters.commands.parser import Parser
 from exporters.commands.request_values import request_values
-from exporters.console.minutely import Minutely
 from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_PASS
 from exporters.training.request import TrainRequest
@@ -33,49 +33,63 @@ _TOKEN_DEFAULTS = {field.name: field.default for field in dataclasses.fields(Tok
 
 
 def add_arguments(parser: Parser) -> None:
-    parser.add_argument("--model", default="prado", metavar="NAME", help="a name that `export-mobile models` lists")
-    parser.add_argument("--train", required=True, type=Path, metavar="FILE", help=".tsv, .csv or .jsonl, or .gz of it")
-    parser.add_argument("--dev", required=True, type=Path, metavar="FILE", help="chooses the best epoch")
-    parser.add_argument("--output", required=True, type=Path, metavar="DIR", help="checkpoint folder to write")
-    parser.add_argument("--force", action="store_true", help="overwrite the output folder")
-    parser.add_argument("--resume", action="store_true", help="go on where a killed training stopped")
-    parser.add_argument("--text-column", metavar="NAME", help="default: text, sentence or utterance")
-    parser.add_argument("--label-column", metavar="NAME", help="default: label, intent, class or category")
-    parser.add_argument("--max-seq-len", type=int, metavar="N", help="tokens of a text that are read")
-    parser.add_argument(
+    add = parser.add_argument
+    add(
+        "--train",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="rows to learn from: .tsv, .csv or .jsonl, or .gz of it",
+    )
+    add("--dev", required=True, type=Path, metavar="FILE", help="rows that choose the best epoch")
+    add("--model", default="prado", metavar="NAME", help="a name that `export-mobile models` lists (default prado)")
+    add("--checkpoint", metavar="DIR", help="token models: fine-tune this folder or hub id; without: from scratch")
+    flags.add_output(parser, "checkpoint folder to write", required=True)
+    add("--resume", action="store_true", help="go on where a killed training stopped")
+    _add_numbers(parser, ("epochs", int, "at most"), ("batch-size", int, "rows per step"))
+    _add_numbers(parser, ("learning-rate", float, "peak, after the warm-up; falls to zero as a cosine"))
+    flags.add_json(parser, "the result")
+    data = parser.add_argument_group("data")
+    flags.add_columns(data)
+    data.add_argument("--max-seq-len", type=int, metavar="N", help="tokens of a text that are read")
+    more = parser.add_argument_group("training")
+    _add_numbers(
+        more,
+        ("label-smoothing", float, "taken from the right label"),
+        ("average", float, "decay of the averaged weights; 0: off"),
+        ("patience", int, "epochs without a better dev score before it stops"),
+        ("save-minutes", float, "time between two saves of the state inside an epoch"),
+        ("seed", int, "of the first weights and the order of rows"),
+    )
+    more.add_argument(
         "--set",
         action="append",
         metavar="KEY=VALUE",
         dest="overrides",
         help="any field of the model's config (projection.FIELD; config.json's key of a token model); may be repeated",
     )
-    for name, kind, text in (
-        ("epochs", int, "at most"),
-        ("batch-size", int, "rows a step"),
-        ("learning-rate", float, "peak, after the warm-up; falls to zero as a cosine"),
-        ("label-smoothing", float, ""),
-        ("average", float, "decay of the averaged weights; 0: off"),
-        ("patience", int, "epochs without a better dev score before it stops"),
-        ("save-minutes", float, "time between two saves of the state inside an epoch"),
-        ("seed", int, ""),
-        ("teacher-weight", float, "with a teacher: its part of the loss"),
-        ("temperature", float, "with a teacher: of its probabilities"),
-    ):
-        parser.add_argument(f"--{name}", type=kind, metavar="N", help=f"{text} ({_defaults(name)})")
-    parser.add_argument(
+    teacher = parser.add_argument_group("teacher")
+    teacher.add_argument(
         "--teacher",
         action="append",
         type=Path,
         metavar="DIR",
         help="checkpoint to learn from beside the labels; a projection model may have several, of token models too",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
+    _add_numbers(
+        teacher, ("teacher-weight", float, "its part of the loss"), ("temperature", float, "of its probabilities")
+    )
     _add_projection_arguments(parser.add_argument_group("projection models"))
     _add_token_arguments(parser.add_argument_group("token models"))
     _add_power_arguments(parser.add_argument_group("powerbert: which tokens each layer keeps"))
     compression.add_compression(
         parser.rare("flags that make a BERT --checkpoint smaller first, as export-mobile compress does")
     )
+
+
+def _add_numbers(group: Any, *entries: tuple[str, type, str]) -> None:
+    for name, kind, text in entries:
+        group.add_argument(f"--{name}", type=kind, metavar="N", help=f"{text} ({_defaults(name)})")
 
 
 def _add_projection_arguments(group: Any) -> None:
@@ -100,7 +114,6 @@ def _add_token_arguments(group: Any) -> None:
     group.add_argument(
         "--task", choices=TASKS, help=f"(default: {_TOKEN_DEFAULTS['task']}; of tagger: {TOKEN_CLASSIFICATION})"
     )
-    group.add_argument("--checkpoint", metavar="DIR", help="fine-tune this folder or hub id; without: from scratch")
     group.add_argument("--vocab", type=Path, metavar="PATH", help="vocab.txt or spiece.model, or a folder with it (default: the "
                        "checkpoint's, else the teacher's)")  # fmt: skip
     group.add_argument(
@@ -108,7 +121,6 @@ def _add_token_arguments(group: Any) -> None:
         metavar="NAME",
         help=f"sizes of a new model, the first by default: {registry.presets()}",
     )
-    group.add_argument("--text-pair-column", metavar="NAME", help="the second text of a row")
     group.add_argument(
         "--weight-decay",
         type=float,
@@ -238,7 +250,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     request = request_of(args)
     from exporters.training.run import train
 
-    progress = Minutely.around(terminal.progress(quiet=args.json, held=False), terminal.stderr)
+    progress = terminal.progress(quiet=args.json, every_seconds=60.0)
     found = train(request, progress=progress, command=args.command)
     if args.json:
         terminal.json(json.dumps(found.to_dict()))

@@ -17,12 +17,22 @@ _TIMES_A_SECOND = 5
 
 
 class Progress:
-    """`with progress.stage("convert"): ...`; quiet ones only keep time, `held` ones print at `release`."""
+    """`with progress.stage("convert"): ...`; quiet ones only keep time, `held` ones print at `release`.
 
-    def __init__(self, *, stream: TextIO | None = None, quiet: bool = False, held: bool = False) -> None:
+    `every_seconds`: where there is no terminal, a live line stays that often, for work of hours.
+    """
+
+    def __init__(
+        self,
+        *,
+        stream: TextIO | None = None,
+        quiet: bool = False,
+        held: bool = False,
+        every_seconds: float | None = None,
+    ) -> None:
         self.seconds: dict[str, float] = {}
         self._stream = _Unbroken(stream if stream is not None else sys.stderr)
-        self._quiet = quiet
+        self._quiet, self._every, self._said = quiet, every_seconds, time.monotonic()
         self._held: list[str] | None = [] if held else None
         self._is_live = not quiet and is_terminal(self._stream)
         self._stage: Callable[[], str] | None = None
@@ -52,13 +62,16 @@ class Progress:
         if self._held is not None:
             self._held.append(text)
         elif not self._quiet:
+            self._said = time.monotonic()
             self._draw(None)
             self._stream.write(clean(text) + "\n")
             self._stream.flush()
             self._draw(self._stage)
 
     def live(self, text: str) -> None:
-        """The live line is this now; nothing where there is no terminal."""
+        """The live line is this now; nothing where there is no terminal, or a line every so often."""
+        if not self._is_live and self._every is not None and time.monotonic() - self._said >= self._every:
+            self.line(text)
         self._draw(lambda: text)
 
     def release(self) -> None:

@@ -62,8 +62,8 @@ class Terminal:
         """One line, whatever a library's message looks like."""
         error(self.stderr, program, message)
 
-    def progress(self, *, quiet: bool, held: bool) -> Progress:
-        self._progress = Progress(stream=self.stderr, quiet=quiet, held=held)
+    def progress(self, *, quiet: bool, held: bool = False, every_seconds: float | None = None) -> Progress:
+        self._progress = Progress(stream=self.stderr, quiet=quiet, held=held, every_seconds=every_seconds)
         return self._progress
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import re
+import time
 
 import pytest
 
@@ -44,6 +45,16 @@ def test_a_pipe_gets_one_line_a_stage_with_seconds():
     assert lines[0].endswith("0.0 s")
     assert lines[1] == "a remark"
     assert len(lines) == 2
+
+
+def test_long_work_in_a_pipe_lets_a_live_line_stay_every_so_often():
+    stream = io.StringIO()
+    progress = Progress(stream=stream, every_seconds=0.05)
+    progress.live("at once")
+    time.sleep(0.06)
+    progress.live("step 9")
+    progress.live("step 10")
+    assert stream.getvalue() == "step 9\n"
 
 
 def test_a_terminal_sees_the_stage_while_it_runs_and_one_line_after():

@@ -1,0 +1,107 @@
+"""A request from Python with a wrong type is refused in one line that names the field, for every command."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exporters
+from exporters.request_fields import check_fields
+from models_tf.errors import InputError
+
+# What each request needs at least; the files do not exist, which is another matter.
+NEEDED = {
+    "ExportRequest": {},
+    "ProfileRequest": {"model": "bert", "random_init": True},
+    "ExplainRequest": {"checkpoint": "x", "text": ["a"]},
+    "TrainRequest": {"train": "a.tsv", "dev": "b.tsv", "output": "out"},
+    "CompressRequest": {"checkpoint": "x", "output": "out", "compression": exporters.Compression(prune_heads=0.5)},
+    "AblateRequest": {"checkpoint": "x", "data": "a.tsv"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    text: str = ""
+    place: Path | None = None
+    places: tuple[Path, ...] = ()
+    count: int = 0
+    share: float | None = dataclasses.field(default=None, metadata={"unit": "points"})
+    force: bool = False
+    other: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+def test_every_function_has_a_request_here():
+    assert sorted(NEEDED) == sorted(name for name in exporters.__all__ if name.endswith("Request"))
+    functions = [name for name in exporters.__all__ if name.islower()]
+    assert sorted(f"{name.capitalize()}Request" for name in functions) == sorted(NEEDED)
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_every_field_of_every_request_refuses_a_wrong_type_in_one_line(name):
+    kind = getattr(exporters, name)
+    for field in dataclasses.fields(kind):
+        with pytest.raises(InputError) as caught:
+            kind(**{**NEEDED[name], field.name: {"never": "right"}})
+        assert f"`{field.name}` must be" in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_requests_are_frozen_keyword_only_and_say_what_they_take(name):
+    kind = getattr(exporters, name)
+    assert kind.__dataclass_params__.frozen
+    assert all(field.kw_only for field in dataclasses.fields(kind))
+    assert len(kind.__doc__) > 100
+
+
+@pytest.mark.parametrize("name", [name for name in exporters.__all__ if name.islower()])
+def test_functions_say_what_they_take_and_raise(name):
+    text = getattr(exporters, name).__doc__
+    assert "InputError" in text
+    assert "request" in text
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"text": None}, "`text` must be a text. Received: None."),
+        ({"place": 5}, "`place` must be a path. Received: 5."),
+        ({"places": "a"}, "`places` must be a list of paths. Received: 'a'."),
+        ({"places": ["a", 1]}, "`places` must be a list of paths"),
+        ({"count": 1.5}, "`count` must be a whole number. Received: 1.5."),
+        ({"count": True}, "`count` must be a whole number. Received: True."),
+        ({"share": "0.5"}, "`share` must be a number of points. Received: '0.5'."),
+        ({"force": 1}, "`force` must be true or false. Received: 1."),
+        ({"other": [1]}, "`other` must be a ndarray"),
+        ({"text": np.zeros((300, 300))}, "`text` must be a text"),
+    ],
+)
+def test_the_line_says_what_was_expected_and_what_came(fields, words):
+    with pytest.raises(InputError) as caught:
+        Request(**fields)
+    assert str(caught.value).startswith(words)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_numbers_of_numpy_and_texts_for_paths_become_what_the_field_says():
+    made = Request(place="a/b", places=["c"], count=np.int64(3), share=np.float32(0.5))
+    assert (made.place, made.places, made.count, made.share) == (Path("a/b"), (Path("c"),), 3, 0.5)
+    assert [type(value) for value in (made.count, made.share)] == [int, float]
+
+
+@pytest.mark.parametrize("output", ["data.tsv", "mine/config.json", "mine/new.json"])
+def test_an_ablation_does_not_write_over_what_it_reads(tmp_path, monkeypatch, output):
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    Path("mine/config.json").write_text("{}")
+    Path("data.tsv").write_text("text\tlabel\n")
+    with pytest.raises(InputError, match="--output must not"):
+        exporters.AblateRequest(checkpoint="mine", data="data.tsv", output=output, force=True)
+    exporters.AblateRequest(checkpoint="mine", data="data.tsv", output="new.json")
