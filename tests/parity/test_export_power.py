@@ -26,8 +26,8 @@ ALLOWED = {"fp16": 0.02, "int8-dynamic": 0.3, "int8": 0.3}
 
 def answers(name: str, recipe: str, target: str) -> np.ndarray:
     if target == "tflite":
-        return tiny_encoders.run_tflite(power_files.tflite(name, recipe), VALUES)["logits"]
-    return tiny_encoders.run_onnx(power_files.onnx_model(name, recipe), VALUES)["logits"]
+        return tiny_encoders.run_tflite(power_files.files(name).tflite(recipe), VALUES)["logits"]
+    return tiny_encoders.run_onnx(power_files.files(name).onnx(recipe), VALUES)["logits"]
 
 
 def expected(name: str) -> np.ndarray:
@@ -60,7 +60,7 @@ def test_quantized_files_follow_the_model(name, recipe, target):
 @pytest.mark.parametrize("recipe", RECIPES)
 @every_variant
 def test_a_file_is_what_its_recipe_says(name, recipe, target):
-    model = power_files.tflite(name, recipe) if target == "tflite" else power_files.onnx_model(name, recipe)
+    model = power_files.files(name).tflite(recipe) if target == "tflite" else power_files.files(name).onnx(recipe)
     content = model if isinstance(model, bytes) else model.SerializeToString()
     found = get(target).open(content)
     assert found.audit(RECIPE_TABLE[recipe]) == []
@@ -71,7 +71,7 @@ def test_a_file_is_what_its_recipe_says(name, recipe, target):
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_tflite_runtime_2_14_runs_the_files(recipe, tmp_path):
     path = tmp_path / "model.tflite"
-    path.write_bytes(power_files.tflite("significance", recipe))
+    path.write_bytes(power_files.files("significance").tflite(recipe))
     found = TfliteRuntimeRunner(path, inputs=("ids", "mask", "segments"))(VALUES)["logits"]
     assert error(found, expected("significance")) <= ALLOWED.get(recipe, 1e-3)
 
@@ -79,7 +79,7 @@ def test_tflite_runtime_2_14_runs_the_files(recipe, tmp_path):
 @pytest.mark.parametrize("recipe", RECIPES)
 @every_variant
 def test_tflite_has_builtin_ops_and_static_shapes_only(name, recipe):
-    model = read_model(power_files.tflite(name, recipe))
+    model = read_model(power_files.files(name).tflite(recipe))
     inner = model.subgraphs[0]
     assert all(code.customCode is None for code in model.operatorCodes)
     for tensor in inner.tensors:
@@ -94,7 +94,7 @@ def test_tflite_has_builtin_ops_and_static_shapes_only(name, recipe):
 @pytest.mark.parametrize("recipe", RECIPES)
 @every_variant
 def test_onnx_has_operators_of_the_standard_and_static_shapes_only(name, recipe):
-    model = power_files.onnx_model(name, recipe)
+    model = power_files.files(name).onnx(recipe)
     onnx.checker.check_model(model)
     assert {node.domain for node in model.graph.node} == {""}
     inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True).graph
@@ -107,7 +107,7 @@ def test_onnx_has_operators_of_the_standard_and_static_shapes_only(name, recipe)
 
 @every_variant
 def test_rows_of_the_attention_weights_are_picked_before_the_product_with_the_values(name):
-    model = read_model(power_files.tflite(name, "float32"))
+    model = read_model(power_files.files(name).tflite("float32"))
     inner = model.subgraphs[0]
     shapes = [
         [int(size) for size in inner.tensors[int(operator.outputs[0])].shape]
@@ -128,7 +128,7 @@ def made_by(model: Any, inner: Any) -> dict[int, Any]:
 
 @pytest.mark.parametrize("name", ["significance", "shared"])
 def test_tflite_int8_ranks_in_float_and_multiplies_in_int8(name):
-    model = read_model(power_files.tflite(name, "int8"))
+    model = read_model(power_files.files(name).tflite("int8"))
     inner = model.subgraphs[0]
     producers = made_by(model, inner)
     ranked = 0
@@ -160,7 +160,7 @@ def test_tflite_int8_ranks_in_float_and_multiplies_in_int8(name):
 @every_variant
 def test_tflite_int8_rounds_nothing_twice_in_a_row(name):
     """A QUANTIZE reads float: from int8 to int8 would be a second rounding."""
-    model = read_model(power_files.tflite(name, "int8"))
+    model = read_model(power_files.files(name).tflite("int8"))
     inner = model.subgraphs[0]
     read = [
         TYPE_NAMES[inner.tensors[int(operator.inputs[0])].type]
@@ -172,7 +172,7 @@ def test_tflite_int8_rounds_nothing_twice_in_a_row(name):
 
 @pytest.mark.parametrize("name", ["significance", "shared"])
 def test_onnx_int8_rounds_nothing_between_the_softmax_and_the_top_k(name):
-    inner = power_files.onnx_model(name, "int8").graph
+    inner = power_files.files(name).onnx("int8").graph
     producers = {output: node for node in inner.node for output in node.output}
     ranked = 0
     for top in inner.node:
@@ -196,7 +196,7 @@ def test_onnx_int8_rounds_nothing_between_the_softmax_and_the_top_k(name):
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_an_order_by_chance_is_stored_exactly(recipe):
     order = np.random.default_rng(3).permutation(CONFIGS["random"].max_positions)
-    model = read_model(power_files.tflite("random", recipe))
+    model = read_model(power_files.files("random").tflite(recipe))
     inner = model.subgraphs[0]
     tables = [
         np.frombuffer(buffer_bytes(model, tensor), np.int32)
@@ -205,7 +205,7 @@ def test_an_order_by_chance_is_stored_exactly(recipe):
     ]
     assert any(np.array_equal(table, order) for table in tables)
     constants = [
-        onnx.numpy_helper.to_array(item) for item in power_files.onnx_model("random", recipe).graph.initializer
+        onnx.numpy_helper.to_array(item) for item in power_files.files("random").onnx(recipe).graph.initializer
     ]
     assert any(np.array_equal(values, order) for values in constants if values.dtype == np.int32)
 

@@ -181,10 +181,10 @@ def test_without_channels_nothing_is_leveled():
 @pytest.mark.parametrize("head", tiny_encoders.HEADS)
 def test_an_encoder_without_layer_norms_is_left_as_it_is(head):
     model = onnx.ModelProto()
-    model.CopyFrom(tiny_encoders.float_onnx(head))
-    found = tiny_encoders.onnx_ranges(head)
+    model.CopyFrom(tiny_encoders.files(head).float_onnx)
+    found = tiny_encoders.files(head).onnx_ranges
     assert level_dense_onnx(model, found).ranges == found.ranges
-    assert len(model.graph.node) == len(tiny_encoders.float_onnx(head).graph.node)
+    assert len(model.graph.node) == len(tiny_encoders.files(head).float_onnx.graph.node)
 
 
 def test_channels_are_those_of_what_dense_layers_read():

@@ -203,10 +203,10 @@ def test_products_softmax_and_tables_are_int8_and_only_norms_and_gelus_are_float
 
 @pytest.mark.parametrize("head", tiny_encoders.HEADS)
 def test_an_encoder_without_layer_norms_has_no_float_region(head):
-    model = read_model(tiny_encoders.float_tflite(head))
+    model = read_model(tiny_encoders.files(head).float_tflite)
     assert float_region(model, model.subgraphs[0]) == set()
     before = [op_name(model, operator) for operator in model.subgraphs[0].operators]
-    found = tiny_encoders.tflite_ranges(head)
+    found = tiny_encoders.files(head).tflite_ranges
     assert level_dense(model, found).ranges == found.ranges
     assert [op_name(model, operator) for operator in model.subgraphs[0].operators] == before
 

@@ -35,7 +35,7 @@ def test_the_rows_have_more_and_fewer_tokens_than_are_kept():
 @pytest.mark.parametrize("recipe", ["float32", "int8"])
 @every_variant
 def test_padding_moves_no_answer_of_a_tflite_file(name, recipe):
-    content = power_files.tflite(name, recipe)
+    content = power_files.files(name).tflite(recipe)
     clean, changed = (
         tiny_encoders.run_tflite(content, values, raw=True)["logits"] for values in (VALUES, other_padding(VALUES))
     )
@@ -49,7 +49,7 @@ def test_padding_moves_no_answer_of_a_tflite_file(name, recipe):
 @pytest.mark.parametrize("recipe", ["float32", "int8"])
 @every_variant
 def test_padding_moves_no_answer_of_an_onnx_file(name, recipe):
-    model = power_files.onnx_model(name, recipe)
+    model = power_files.files(name).onnx(recipe)
     clean, changed = (tiny_encoders.run_onnx(model, values)["logits"] for values in (VALUES, other_padding(VALUES)))
     if recipe == "float32":
         np.testing.assert_array_equal(clean, changed)
@@ -61,14 +61,14 @@ def test_padding_moves_no_answer_of_an_onnx_file(name, recipe):
 @every_variant
 def test_how_long_the_padding_is_does_not_matter(name):
     """A text of at most 16 tokens, in a file for 16 and in one for 24 tokens."""
-    short = tiny_encoders.run_tflite(power_files.float_tflite(name), VALUES)["logits"]
-    long = tiny_encoders.run_tflite(power_files.float_tflite(name, LONGER), longer(VALUES, LONGER))["logits"]
+    short = tiny_encoders.run_tflite(power_files.files(name).float_tflite, VALUES)["logits"]
+    long = tiny_encoders.run_tflite(power_files.files(name, LONGER).float_tflite, longer(VALUES, LONGER))["logits"]
     np.testing.assert_allclose(long, short, rtol=0, atol=FLOAT_RTOL * np.abs(short).max())
 
 
 def test_a_mask_that_no_calibration_row_has_shown_still_hides_padding():
     """Ranges from rows without padding: the mask's are computed, also where rows of it are picked."""
-    content = power_files.float_tflite("significance")
+    content = power_files.files("significance").float_tflite
     full = tiny_encoders.inputs(32, shortest=LENGTH)
     assert full["mask"].all()
     int8 = quantize_static(content, calibrate(content, tiny_encoders.rows(full)))

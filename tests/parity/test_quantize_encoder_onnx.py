@@ -21,9 +21,9 @@ SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.12}
 
 
 def made(recipe: str, head: str = "classification", fold: str = "full") -> onnx.ModelProto:
-    model = tiny_encoders.float_onnx(head, fold)
+    model = tiny_encoders.files(head, fold).float_onnx
     if recipe == "int8":
-        return quantize_static_onnx(model, tiny_encoders.onnx_ranges(head, fold))
+        return quantize_static_onnx(model, tiny_encoders.files(head, fold).onnx_ranges)
     return {"float32": lambda m: m, "fp16": to_float16_onnx, "int8-dynamic": to_int8_dynamic_onnx}[recipe](model)
 
 
@@ -139,7 +139,7 @@ def test_what_stands_in_padding_does_not_leak(recipe):
 
 def test_calibration_on_rows_without_padding_does_not_lose_the_mask():
     full = tiny_encoders.inputs(32, shortest=tiny_encoders.LENGTH)
-    model = tiny_encoders.float_onnx()
+    model = tiny_encoders.files().float_onnx
     int8 = quantize_static_onnx(model, calibrate_onnx(model, tiny_encoders.rows(full)))
     follows(tiny_encoders.run_onnx(int8, VALUES), tiny_encoders.outputs(VALUES), "int8")
     clean, changed = (tiny_encoders.run_onnx(int8, v)["logits"] for v in (VALUES, other_padding(VALUES)))
@@ -154,7 +154,7 @@ def error(model: onnx.ModelProto) -> float:
 
 def test_a_mask_of_minus_10000_does_not_collapse_the_scores():
     large = -10000.0
-    model, ranges = tiny_encoders.float_onnx(mask_value=large), tiny_encoders.onnx_ranges(mask_value=large)
+    model, ranges = tiny_encoders.files(mask_value=large).float_onnx, tiny_encoders.files(mask_value=large).onnx_ranges
     plain = quantize_static_onnx(model, ranges.override({name: ranges.ranges[name] for name in ranges.row_peaks}))
     assert error(quantize_static_onnx(model, ranges)) < 2 * error(made("int8"))
     assert error(plain) > 4 * error(made("int8"))
@@ -165,18 +165,18 @@ def test_a_mask_of_minus_10000_does_not_collapse_the_scores():
 
 def test_a_mask_becomes_a_table_of_two_values():
     model = onnx.ModelProto()
-    model.CopyFrom(tiny_encoders.float_onnx())
-    found = mask_table_onnx(model, tiny_encoders.onnx_ranges().ranges)
+    model.CopyFrom(tiny_encoders.files().float_onnx)
+    found = mask_table_onnx(model, tiny_encoders.files().onnx_ranges.ranges)
     assert list(found.values()) == [(tiny_encoders.MASK, 0.0)]
     kinds = Counter(node.op_type for node in model.graph.node)
     assert not {"Cast", "Sub"} & set(kinds)
-    expected = tiny_encoders.run_onnx(tiny_encoders.float_onnx(), VALUES)["logits"]
+    expected = tiny_encoders.run_onnx(tiny_encoders.files().float_onnx, VALUES)["logits"]
     assert np.array_equal(tiny_encoders.run_onnx(model, VALUES)["logits"], expected)
 
 
 def test_masked_scores_get_a_range_that_ends_below_the_smallest_peak():
-    ranges = tiny_encoders.onnx_ranges()
-    changed = with_fixed_ranges(tiny_encoders.float_onnx(), ranges)
+    ranges = tiny_encoders.files().onnx_ranges
+    changed = with_fixed_ranges(tiny_encoders.files().float_onnx, ranges)
     assert len(ranges.row_peaks) == tiny_encoders.CONFIG.num_layers
     for name, peak in ranges.row_peaks.items():
         low, high = changed.ranges[name]
@@ -187,8 +187,8 @@ def test_masked_scores_get_a_range_that_ends_below_the_smallest_peak():
 
 def test_parts_of_a_split_with_different_ranges_get_layers_of_their_own():
     model = onnx.ModelProto()
-    model.CopyFrom(tiny_encoders.float_onnx())
-    ranges = tiny_encoders.onnx_ranges()
+    model.CopyFrom(tiny_encoders.files().float_onnx)
+    ranges = tiny_encoders.files().onnx_ranges
     split = next(node for node in model.graph.node if node.op_type == "Split")
     low, high = ranges.ranges[split.output[0]]
     before = Counter(node.op_type for node in model.graph.node)
@@ -199,6 +199,6 @@ def test_parts_of_a_split_with_different_ranges_get_layers_of_their_own():
 
 
 def test_both_formats_calibrate_to_the_same_ranges():
-    tflite, ours = tiny_encoders.tflite_ranges(), tiny_encoders.onnx_ranges()
+    tflite, ours = tiny_encoders.files().tflite_ranges, tiny_encoders.files().onnx_ranges
     assert sorted(ours.row_peaks.values()) == pytest.approx(sorted(tflite.row_peaks.values()), abs=1e-4)
     assert ours.ranges["logits"] == pytest.approx(tflite.ranges["logits"], abs=1e-4)

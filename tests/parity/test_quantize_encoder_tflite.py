@@ -24,9 +24,9 @@ SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.1}
 
 
 def made(recipe: str, head: str = "classification", fold: str = "full") -> bytes:
-    content = tiny_encoders.float_tflite(head, fold)
+    content = tiny_encoders.files(head, fold).float_tflite
     if recipe == "int8":
-        return quantize_static(content, tiny_encoders.tflite_ranges(head, fold))
+        return quantize_static(content, tiny_encoders.files(head, fold).tflite_ranges)
     return {"float32": to_float32, "fp16": to_float16, "int8-dynamic": to_int8_dynamic}[recipe](content)
 
 
@@ -192,7 +192,7 @@ def test_calibration_on_rows_without_padding_does_not_lose_the_mask():
 
     full = tiny_encoders.inputs(32, shortest=tiny_encoders.LENGTH)
     assert full["mask"].all()
-    content = tiny_encoders.float_tflite()
+    content = tiny_encoders.files().float_tflite
     int8 = quantize_static(content, calibrate(content, tiny_encoders.rows(full)))
     follows(tiny_encoders.run_tflite(int8, VALUES), tiny_encoders.outputs(VALUES), "int8")
     clean, changed = (tiny_encoders.run_tflite(int8, v, raw=True)["logits"] for v in (VALUES, other_padding(VALUES)))
@@ -207,15 +207,18 @@ def error(content: bytes) -> float:
 def test_a_mask_of_minus_10000_does_not_collapse_the_scores():
     """With the range of the masked scores as calibrated the step is 39; saturated it is that of the scores."""
     large = -10000.0
-    content, ranges = tiny_encoders.float_tflite(mask_value=large), tiny_encoders.tflite_ranges(mask_value=large)
+    content, ranges = (
+        tiny_encoders.files(mask_value=large).float_tflite,
+        tiny_encoders.files(mask_value=large).tflite_ranges,
+    )
     plain = quantize_static(content, ranges.override({name: ranges.ranges[name] for name in ranges.row_peaks}))
     assert error(quantize_static(content, ranges)) < 2 * error(made("int8"))
     assert error(plain) > 4 * error(made("int8"))
 
 
 def test_masked_scores_get_a_range_that_ends_below_the_smallest_peak():
-    model = read_model(tiny_encoders.float_tflite())
-    ranges = tiny_encoders.tflite_ranges()
+    model = read_model(tiny_encoders.files().float_tflite)
+    ranges = tiny_encoders.files().tflite_ranges
     changed = with_saturated_scores(model, with_exact_masks(model, ranges))
     assert len(ranges.row_peaks) == tiny_encoders.CONFIG.num_layers
     for name, peak in ranges.row_peaks.items():
@@ -231,7 +234,7 @@ def test_masked_scores_get_a_range_that_ends_below_the_smallest_peak():
 
 
 def test_parts_of_a_split_with_different_ranges_get_layers_of_their_own():
-    content, ranges = tiny_encoders.float_tflite(), tiny_encoders.tflite_ranges()
+    content, ranges = tiny_encoders.files().float_tflite, tiny_encoders.files().tflite_ranges
     model = read_model(content)
     graph = model.subgraphs[0]
     splits = [o for o in graph.operators if op_name(model, o) == "SPLIT"]
@@ -246,8 +249,8 @@ def test_parts_of_a_split_with_different_ranges_get_layers_of_their_own():
 
 
 def test_parts_of_a_split_with_equal_ranges_stay_together():
-    ranges = tiny_encoders.tflite_ranges()
-    model = read_model(tiny_encoders.float_tflite())
+    ranges = tiny_encoders.files().tflite_ranges
+    model = read_model(tiny_encoders.files().float_tflite)
     same = ranges.override(dict.fromkeys(ranges.ranges, (-1.0, 1.0)))
     assert split_dense(model, same) == 0
 

@@ -16,9 +16,9 @@ FLOAT_ATOL = 1e-4
 
 
 def made(recipe: str, kind: str = "prado") -> onnx.ModelProto:
-    model = tiny_models.float_onnx(kind)
+    model = tiny_models.files(kind).float_onnx
     if recipe == "int8":
-        return quantize_static_onnx(model, tiny_models.onnx_ranges(kind))
+        return quantize_static_onnx(model, tiny_models.files(kind).onnx_ranges)
     return {"float32": lambda m: m, "fp16": to_float16_onnx, "int8-dynamic": to_int8_dynamic_onnx}[recipe](model)
 
 

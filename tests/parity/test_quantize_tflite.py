@@ -17,9 +17,9 @@ FLOAT_ATOL = 1e-4
 
 
 def made(recipe: str, kind: str) -> bytes:
-    content = tiny_models.float_tflite(kind)
+    content = tiny_models.files(kind).float_tflite
     if recipe == "int8":
-        return quantize_static(content, tiny_models.tflite_ranges(kind))
+        return quantize_static(content, tiny_models.files(kind).tflite_ranges)
     return {"float32": to_float32, "fp16": to_float16, "int8-dynamic": to_int8_dynamic}[recipe](content)
 
 
@@ -76,14 +76,14 @@ def test_tflite_runtime_2_14_runs_the_file(recipe, tmp_path):
 def test_conversion_is_repeatable():
     from exporters.formats.tflite.convert import to_tflite
 
-    assert to_tflite(tiny_models.traced()) == tiny_models.float_tflite()
+    assert to_tflite(tiny_models.files().traced) == tiny_models.files().float_tflite
 
 
 def test_a_clipped_range_shows_in_the_logits():
     """The ranges given are the ranges used: the tests above would not notice ranges that are ignored."""
-    ranges = tiny_models.tflite_ranges()
+    ranges = tiny_models.files().tflite_ranges
     low, high = ranges.ranges["logits"]
-    clipped = quantize_static(tiny_models.float_tflite(), ranges.override({"logits": (low / 4, high / 4)}))
+    clipped = quantize_static(tiny_models.files().float_tflite, ranges.override({"logits": (low / 4, high / 4)}))
     found = tiny_models.run_tflite(clipped, VALUES)
     step = (high - low) / 4 / 255
     assert found.min() >= low / 4 - step
@@ -114,9 +114,9 @@ def test_a_batched_signature_gives_what_single_rows_give(recipe):
     from quantize.tflite.flatbuffer import read_model, write_model
     from quantize.tflite.passes.merge_signatures import merge_signatures
 
-    batched = tiny_models.float_tflite(batch=5)
+    batched = tiny_models.files(batch=5).float_tflite
     if recipe == "int8":
-        batched = quantize_static(batched, tiny_models.tflite_ranges())
+        batched = quantize_static(batched, tiny_models.files().tflite_ranges)
     else:
         batched = {"float32": to_float32, "fp16": to_float16, "int8-dynamic": to_int8_dynamic}[recipe](batched)
     merged = write_model(

@@ -22,11 +22,9 @@ from support.shared_encoders import (
     SHARED,
     VALUES,
     error,
-    float_onnx,
+    files,
     graph,
     matrices,
-    onnx_model,
-    onnx_ranges,
 )
 
 both = pytest.mark.parametrize("name", SHARED)
@@ -47,13 +45,13 @@ def copied(model: Any) -> Any:
 @both
 @every_recipe
 def test_a_file_holds_exactly_the_matrices_of_the_network(name, recipe):
-    assert stored(onnx_model(name, recipe)) == matrices(name)
+    assert stored(files(name).onnx(recipe)) == matrices(name)
 
 
 @both
 @every_recipe
 def test_each_layer_multiplies_by_them_all_the_same(name, recipe):
-    inner = onnx_model(name, recipe).graph
+    inner = files(name).onnx(recipe).graph
     large = {item.name for item in inner.initializer if len(item.dims) == 2}
     # A constant in 8 or 16 bits is read through a node of its own.
     wide = {n.output[0]: n.input[0] for n in inner.node if n.op_type in ("Cast", "DequantizeLinear")}
@@ -73,20 +71,20 @@ def test_each_layer_multiplies_by_them_all_the_same(name, recipe):
 @every_recipe
 def test_a_shared_file_is_smaller_by_the_layers_that_it_does_not_hold(name, recipe):
     gone = graph("own").network.config.num_layers - len(graph(name).network.config.first_uses)
-    own, shared = onnx_model("own", recipe).ByteSize(), onnx_model(name, recipe).ByteSize()
+    own, shared = files("own").onnx(recipe).ByteSize(), files(name).onnx(recipe).ByteSize()
     assert own - shared >= 0.95 * gone * shared_encoders.layers(name) * BYTES[recipe]
 
 
 @both
 @every_recipe
 def test_answers_follow_the_float_network(name, recipe):
-    assert error(tiny_encoders.run_onnx(onnx_model(name, recipe), VALUES), name) <= ALLOWED[recipe]
+    assert error(tiny_encoders.run_onnx(files(name).onnx(recipe), VALUES), name) <= ALLOWED[recipe]
 
 
 @both
 @every_recipe
 def test_the_audit_finds_nothing_and_counts_shared_weights_once(name, recipe):
-    content = onnx_model(name, recipe).SerializeToString()
+    content = files(name).onnx(recipe).SerializeToString()
     found = get("onnx").open(content)
     assert found.audit(RECIPES[recipe]) == []
     # Biases, norms and factors are what is left; biases of int8 differ with the scale of the input, so each layer has its own.
@@ -102,7 +100,7 @@ def test_onnx_runtime_computes_shared_products_in_integers(name, tmp_path):
     options = onnxruntime.SessionOptions()
     options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
     options.log_severity_level = 4
-    content = onnx_model(name, "int8").SerializeToString()
+    content = files(name).onnx("int8").SerializeToString()
     onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     kinds = Counter(node.op_type for node in onnx.load(tmp_path / "optimized.onnx").graph.node)
     assert not {"MatMul", "Gemm", "FusedGemm", "FusedMatMul", "Softmax"} & set(kinds)
@@ -128,31 +126,31 @@ def forked(model: Any) -> Any:
 
 @both
 def test_one_set_of_factors_for_all_uses_loses_little_against_one_for_each(name):
-    joint = error(tiny_encoders.run_onnx(onnx_model(name, "int8"), VALUES), name)
-    model = quantize_static_onnx(forked(float_onnx(name)), onnx_ranges(name))
+    joint = error(tiny_encoders.run_onnx(files(name).onnx("int8"), VALUES), name)
+    model = quantize_static_onnx(forked(files(name).float_onnx), files(name).onnx_ranges)
     assert stored(model) > matrices(name)
     assert joint <= 1.5 * error(tiny_encoders.run_onnx(model, VALUES), name)
 
 
 @both
 def test_weights_that_a_converter_duplicated_become_one_again(name):
-    model = forked(float_onnx(name))
+    model = forked(files(name).float_onnx)
     compact(model)
     assert stored(model) == matrices(name)
 
 
 def test_without_factors_shared_weights_lose_more(monkeypatch):
     name = "wild"
-    good = error(tiny_encoders.run_onnx(onnx_model(name, "int8"), VALUES), name)
+    good = error(tiny_encoders.run_onnx(files(name).onnx("int8"), VALUES), name)
     monkeypatch.setattr(onnx_static, "level_dense", lambda _, found: found)
-    plain = quantize_static_onnx(float_onnx(name), onnx_ranges(name))
+    plain = quantize_static_onnx(files(name).float_onnx, files(name).onnx_ranges)
     assert error(tiny_encoders.run_onnx(plain, VALUES), name) >= 1.3 * good
 
 
 def leveled(name: str) -> tuple[Any, Any]:
-    model = copied(float_onnx(name))
-    split_dense_onnx(model, onnx_ranges(name))
-    found = level_dense_onnx(model, onnx_ranges(name))
+    model = copied(files(name).float_onnx)
+    split_dense_onnx(model, files(name).onnx_ranges)
+    found = level_dense_onnx(model, files(name).onnx_ranges)
     return model, found
 
 
@@ -169,14 +167,14 @@ def test_split_and_leveled_layers_compute_the_same_in_float_with_the_weights_onc
 def test_ranges_of_leveled_tensors_are_those_that_calibration_finds(name):
     model, found = leveled(name)
     measured = calibrate_onnx(model, shared_encoders.calibration())
-    added = set(found.ranges) - set(onnx_ranges(name).ranges)
+    added = set(found.ranges) - set(files(name).onnx_ranges.ranges)
     assert added
     for tensor in added:
         assert np.allclose(found.ranges[tensor], measured.ranges[tensor], rtol=1e-4, atol=1e-4), tensor
 
 
 def test_layers_are_split_together_when_one_of_them_asks_for_it():
-    ranges, model = onnx_ranges("albert"), copied(float_onnx("albert"))
+    ranges, model = files("albert").onnx_ranges, copied(files("albert").float_onnx)
     splits = [node for node in model.graph.node if node.op_type == "Split"]
     wide = splits[2].output[1]
     same = ranges.override(dict.fromkeys(ranges.ranges, (-1.0, 1.0)))
@@ -188,7 +186,7 @@ def test_layers_are_split_together_when_one_of_them_asks_for_it():
 
 def test_a_channel_without_weights_and_with_a_bias_does_not_come_apart():
     """Its scale must be wide enough for the bias, in steps that depend on the input of each layer: one for all of them."""
-    model = copied(float_onnx("albert"))
+    model = copied(files("albert").float_onnx)
     uses = Counter(node.input[1] for node in model.graph.node if node.op_type == "Gemm")
     shared = {name for name, count in uses.items() if count > 1}
     for item in model.graph.initializer:

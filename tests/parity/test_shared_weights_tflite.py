@@ -29,11 +29,9 @@ from support.shared_encoders import (
     SHARED,
     VALUES,
     error,
-    float_tflite,
+    files,
     graph,
     matrices,
-    tflite,
-    tflite_ranges,
 )
 
 both = pytest.mark.parametrize("name", SHARED)
@@ -61,13 +59,13 @@ def dense_weights(model: Model) -> list[int]:
 @both
 @every_recipe
 def test_a_file_holds_exactly_the_matrices_of_the_network(name, recipe):
-    assert stored(tflite(name, recipe)) == matrices(name)
+    assert stored(files(name).tflite(recipe)) == matrices(name)
 
 
 @both
 @every_recipe
 def test_each_layer_multiplies_by_them_all_the_same(name, recipe):
-    found = Counter(dense_weights(read_model(tflite(name, recipe))))
+    found = Counter(dense_weights(read_model(files(name).tflite(recipe))))
     often = [count for count in found.values() if count > 1]
     assert often == [shared_encoders.uses(name)] * len(often)
     # Four matrices in each layer: one for query, key and value, or, in static int8, three.
@@ -79,7 +77,7 @@ def test_each_layer_multiplies_by_them_all_the_same(name, recipe):
 @every_recipe
 def test_a_shared_file_is_smaller_by_the_layers_that_it_does_not_hold(name, recipe):
     gone = graph("own").network.config.num_layers - len(graph(name).network.config.first_uses)
-    own, shared = tflite("own", recipe), tflite(name, recipe)
+    own, shared = files("own").tflite(recipe), files(name).tflite(recipe)
     assert len(own) - len(shared) >= 0.95 * gone * shared_encoders.layers(name) * BYTES[recipe]
 
 
@@ -87,7 +85,9 @@ def test_a_shared_file_is_smaller_by_the_layers_that_it_does_not_hold(name, reci
 @pytest.mark.parametrize("resolver", ["AUTO", "BUILTIN_REF"])
 @every_recipe
 def test_answers_follow_the_float_network(name, recipe, resolver):
-    assert error(tiny_encoders.run_tflite(tflite(name, recipe), VALUES, resolver=resolver), name) <= ALLOWED[recipe]
+    assert (
+        error(tiny_encoders.run_tflite(files(name).tflite(recipe), VALUES, resolver=resolver), name) <= ALLOWED[recipe]
+    )
 
 
 RUNTIME_JOB = """
@@ -109,7 +109,7 @@ def test_tflite_runtime_2_14_runs_the_files(name, tmp_path):
     np.savez(tmp_path / "in.npz", **VALUES)
     paths = [tmp_path / f"{recipe}.tflite" for recipe in shared_encoders.RECIPES]
     for path in paths:
-        path.write_bytes(tflite(name, path.stem))
+        path.write_bytes(files(name).tflite(path.stem))
     # A process of its own: after TensorFlow the runtime cannot be imported.
     command = [sys.executable, "-c", RUNTIME_JOB, str(tmp_path / "in.npz"), *map(str, paths)]
     subprocess.run(command, check=True, capture_output=True)
@@ -120,7 +120,7 @@ def test_tflite_runtime_2_14_runs_the_files(name, tmp_path):
 @both
 @every_recipe
 def test_the_audit_finds_nothing_and_counts_shared_weights_once(name, recipe):
-    content = tflite(name, recipe)
+    content = files(name).tflite(recipe)
     found = get("tflite").open(content)
     assert found.audit(RECIPES[recipe]) == []
     # Biases, norms and factors are what is left; biases of int8 differ with the scale of the input, so each layer has its own.
@@ -152,21 +152,21 @@ def forked(content: bytes) -> bytes:
 
 @both
 def test_weights_that_a_converter_duplicated_become_one_again(name):
-    model = read_model(forked(float_tflite(name)))
+    model = read_model(forked(files(name).float_tflite))
     before = dense_weights(model)
     assert len(set(before)) == len(before)
     share_weights(model)
-    assert len(set(dense_weights(model))) == len(set(dense_weights(read_model(float_tflite(name)))))
+    assert len(set(dense_weights(model))) == len(set(dense_weights(read_model(files(name).float_tflite))))
     found = tiny_encoders.run_tflite(write_model(model), VALUES)
-    assert np.array_equal(found["logits"], tiny_encoders.run_tflite(float_tflite(name), VALUES)["logits"])
-    assert stored(quantize_static(forked(float_tflite(name)), tflite_ranges(name))) == matrices(name)
+    assert np.array_equal(found["logits"], tiny_encoders.run_tflite(files(name).float_tflite, VALUES)["logits"])
+    assert stored(quantize_static(forked(files(name).float_tflite), files(name).tflite_ranges)) == matrices(name)
 
 
 @both
 def test_one_set_of_factors_for_all_uses_loses_little_against_one_for_each(name, monkeypatch):
-    joint = error(tiny_encoders.run_tflite(tflite(name, "int8"), VALUES), name)
+    joint = error(tiny_encoders.run_tflite(files(name).tflite("int8"), VALUES), name)
     monkeypatch.setattr(tflite_static, "share_weights", lambda _: None)
-    content = quantize_static(forked(float_tflite(name)), tflite_ranges(name))
+    content = quantize_static(forked(files(name).float_tflite), files(name).tflite_ranges)
     assert stored(content) > matrices(name)
     apart = error(tiny_encoders.run_tflite(content, VALUES), name)
     assert joint <= 1.5 * apart
@@ -174,15 +174,15 @@ def test_one_set_of_factors_for_all_uses_loses_little_against_one_for_each(name,
 
 def test_without_factors_shared_weights_lose_more(monkeypatch):
     name = "wild"
-    good = error(tiny_encoders.run_tflite(tflite(name, "int8"), VALUES), name)
+    good = error(tiny_encoders.run_tflite(files(name).tflite("int8"), VALUES), name)
     monkeypatch.setattr(tflite_static, "level_dense", lambda _, found: found)
-    plain = quantize_static(float_tflite(name), tflite_ranges(name))
+    plain = quantize_static(files(name).float_tflite, files(name).tflite_ranges)
     assert error(tiny_encoders.run_tflite(plain, VALUES), name) >= 1.5 * good
 
 
 def leveled(name: str) -> tuple[Model, Any]:
-    model = read_model(float_tflite(name))
-    return model, level_dense(model, tflite_ranges(name))
+    model = read_model(files(name).float_tflite)
+    return model, level_dense(model, files(name).tflite_ranges)
 
 
 @both
@@ -198,7 +198,7 @@ def test_leveled_layers_compute_the_same_in_float_with_the_weights_once(name):
 def test_ranges_of_leveled_tensors_are_those_that_calibration_finds(name):
     model, found = leveled(name)
     measured = calibrate(write_model(model), shared_encoders.calibration())
-    added = set(found.ranges) - set(tflite_ranges(name).ranges)
+    added = set(found.ranges) - set(files(name).tflite_ranges.ranges)
     assert added
     for tensor in added:
         assert np.allclose(found.ranges[tensor], measured.ranges[tensor], rtol=1e-4, atol=1e-4), tensor
@@ -209,15 +209,15 @@ def test_the_first_layer_of_albert_reads_what_the_projection_of_the_embedding_ma
     inner = model.subgraphs[0]
     dense = [operator for operator in inner.operators if op_name(model, operator) == "FULLY_CONNECTED"]
     projection = int(dense[0].outputs[0])
-    assert tensor_name(inner.tensors[projection]) in set(found.ranges) - set(tflite_ranges("albert").ranges)
+    assert tensor_name(inner.tensors[projection]) in set(found.ranges) - set(files("albert").tflite_ranges.ranges)
     readers = [operator for operator in inner.operators if projection in map(int, operator.inputs)]
     kinds = Counter(op_name(model, operator) for operator in readers)
     assert kinds == {"FULLY_CONNECTED": 1, "MUL": 1}
 
 
 def test_layers_are_split_together_when_one_of_them_asks_for_it():
-    ranges = tflite_ranges("albert")
-    model = read_model(float_tflite("albert"))
+    ranges = files("albert").tflite_ranges
+    model = read_model(files("albert").float_tflite)
     inner = model.subgraphs[0]
     splits = [operator for operator in inner.operators if op_name(model, operator) == "SPLIT"]
     same = ranges.override(dict.fromkeys(ranges.ranges, (-1.0, 1.0)))

@@ -2,27 +2,17 @@
 
 import dataclasses
 import functools
-from typing import Any
 
 import numpy as np
 
-from exporters.formats.graph import trace
-from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite
 from exporters.sources.mask import choose_mask
 from models_tf.encoder import forward, retention
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.heads import Head
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
-from quantize.onnx.calibrate import calibrate as calibrate_onnx
-from quantize.onnx.static import quantize_static as quantize_static_onnx
-from quantize.onnx.weights import to_float16 as to_float16_onnx
-from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
-from quantize.tflite.calibrate import calibrate
-from quantize.tflite.static import quantize_static
-from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
 from support import tiny_encoders
+from support.conversions import Files
 
 RECIPES = ("float32", "fp16", "int8-dynamic", "int8")
 LENGTH = tiny_encoders.LENGTH
@@ -64,41 +54,8 @@ def graph(name: str, length: int = LENGTH) -> NetworkGraph:
 
 
 @functools.cache
-def _traced(name: str, length: int = LENGTH) -> Any:
-    made = graph(name, length)
-    return trace(made, {spec.name: ((1, *spec.shape), spec.dtype) for spec in made.inputs})
-
-
-@functools.cache
-def float_tflite(name: str, length: int = LENGTH) -> bytes:
-    return to_tflite(_traced(name, length))
-
-
-@functools.cache
-def float_onnx(name: str, length: int = LENGTH) -> Any:
-    return to_onnx(_traced(name, length))
-
-
-def calibration() -> list[dict[str, np.ndarray]]:
-    return tiny_encoders.rows(tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS))
-
-
-@functools.cache
-def tflite(name: str, recipe: str) -> bytes:
-    content = float_tflite(name)
-    if recipe == "int8":
-        return quantize_static(content, calibrate(content, calibration()))
-    return {"float32": to_float32, "fp16": to_float16, "int8-dynamic": to_int8_dynamic}[recipe](content)
-
-
-@functools.cache
-def onnx_model(name: str, recipe: str) -> Any:
-    model = float_onnx(name)
-    if recipe == "int8":
-        return quantize_static_onnx(model, calibrate_onnx(model, calibration()))
-    if recipe == "float32":
-        return model
-    return {"fp16": to_float16_onnx, "int8-dynamic": to_int8_dynamic_onnx}[recipe](model)
+def files(name: str, length: int = LENGTH) -> Files:
+    return tiny_encoders.files_of(graph(name, length))
 
 
 def activations(name: str, values: dict[str, np.ndarray]) -> forward.Activations:

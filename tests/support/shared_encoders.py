@@ -9,23 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from exporters.formats.graph import trace
-from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.heads import Head
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
-from quantize.onnx.calibrate import calibrate as calibrate_onnx
-from quantize.onnx.static import quantize_static as quantize_static_onnx
-from quantize.onnx.weights import to_float16 as to_float16_onnx
-from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
-from quantize.ranges import CalibrationRanges
-from quantize.tflite.calibrate import calibrate
-from quantize.tflite.static import quantize_static
-from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
 from support import tiny_encoders
+from support.conversions import Files
 
 RECIPES = ("float32", "fp16", "int8-dynamic", "int8")
 BYTES = {"float32": 4, "fp16": 2, "int8-dynamic": 1, "int8": 1}
@@ -85,51 +75,12 @@ def graph(name: str) -> NetworkGraph:
 
 
 @functools.cache
-def _traced(name: str) -> Any:
-    made = graph(name)
-    return trace(made, {spec.name: ((1, *spec.shape), spec.dtype) for spec in made.inputs})
-
-
-@functools.cache
-def float_tflite(name: str) -> bytes:
-    return to_tflite(_traced(name))
-
-
-@functools.cache
-def float_onnx(name: str) -> Any:
-    return to_onnx(_traced(name))
+def files(name: str) -> Files:
+    return tiny_encoders.files_of(graph(name))
 
 
 def calibration() -> list[dict[str, np.ndarray]]:
     return tiny_encoders.rows(tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS))
-
-
-@functools.cache
-def tflite_ranges(name: str) -> CalibrationRanges:
-    return calibrate(float_tflite(name), calibration())
-
-
-@functools.cache
-def onnx_ranges(name: str) -> CalibrationRanges:
-    return calibrate_onnx(float_onnx(name), calibration())
-
-
-@functools.cache
-def tflite(name: str, recipe: str) -> bytes:
-    content = float_tflite(name)
-    if recipe == "int8":
-        return quantize_static(content, tflite_ranges(name))
-    return {"float32": to_float32, "fp16": to_float16, "int8-dynamic": to_int8_dynamic}[recipe](content)
-
-
-@functools.cache
-def onnx_model(name: str, recipe: str) -> Any:
-    model = float_onnx(name)
-    if recipe == "int8":
-        return quantize_static_onnx(model, onnx_ranges(name))
-    if recipe == "float32":
-        return model
-    return {"fp16": to_float16_onnx, "int8-dynamic": to_int8_dynamic_onnx}[recipe](model)
 
 
 def matrices(name: str) -> int:

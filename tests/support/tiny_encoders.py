@@ -4,21 +4,17 @@ Norms, biases and the row of padding are random, gammas have both signs: default
 """
 
 import functools
-from typing import Any
 
 import numpy as np
 
-from exporters.formats.graph import trace
-from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.heads import Head
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
-from quantize.onnx.calibrate import calibrate as calibrate_onnx
-from quantize.ranges import CalibrationRanges
-from quantize.tflite.calibrate import calibrate
+from support.conversions import Files, run_onnx, run_tflite, single_rows
+
+__all__ = ["run_onnx", "run_tflite"]
 
 HEADS = {
     "classification": Head(kind="classification", num_labels=3),
@@ -78,20 +74,15 @@ def graph(head: str = "classification", fold: str = "full", mask_value: float = 
     return NetworkGraph(rewritten, LENGTH, mask_value)
 
 
-@functools.cache
-def traced(head: str = "classification", fold: str = "full", mask_value: float = MASK) -> Any:
-    made = graph(head, fold, mask_value)
-    return trace(made, {spec.name: ((1, *spec.shape), spec.dtype) for spec in made.inputs})
+def files_of(graph: NetworkGraph) -> Files:
+    """The files of a network, with ranges of rows of these tiny encoders."""
+    made = {spec.name: ((1, *spec.shape), spec.dtype) for spec in graph.inputs}
+    return Files(graph, made, lambda: rows(inputs(CALIBRATION_ROWS)))
 
 
 @functools.cache
-def float_tflite(head: str = "classification", fold: str = "full", mask_value: float = MASK) -> bytes:
-    return to_tflite(traced(head, fold, mask_value))
-
-
-@functools.cache
-def float_onnx(head: str = "classification", fold: str = "full", mask_value: float = MASK) -> Any:
-    return to_onnx(traced(head, fold, mask_value))
+def files(head: str = "classification", fold: str = "full", mask_value: float = MASK) -> Files:
+    return files_of(graph(head, fold, mask_value))
 
 
 def inputs(count: int, seed: int = 1, *, shortest: int = 2) -> dict[str, np.ndarray]:
@@ -104,48 +95,8 @@ def inputs(count: int, seed: int = 1, *, shortest: int = 2) -> dict[str, np.ndar
     return {"ids": ids * mask, "mask": mask, "segments": segments * mask}
 
 
-def rows(values: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-    return [{name: array[i : i + 1] for name, array in values.items()} for i in range(len(values["ids"]))]
+rows = single_rows
 
 
 def outputs(values: dict[str, np.ndarray], head: str = "classification", fold: str = "full") -> dict[str, np.ndarray]:
     return graph(head, fold).predict(values)
-
-
-@functools.cache
-def tflite_ranges(head: str = "classification", fold: str = "full", mask_value: float = MASK) -> CalibrationRanges:
-    return calibrate(float_tflite(head, fold, mask_value), rows(inputs(CALIBRATION_ROWS)))
-
-
-@functools.cache
-def onnx_ranges(head: str = "classification", fold: str = "full", mask_value: float = MASK) -> CalibrationRanges:
-    return calibrate_onnx(float_onnx(head, fold, mask_value), rows(inputs(CALIBRATION_ROWS)))
-
-
-def run_tflite(
-    content: bytes, values: dict[str, np.ndarray], *, resolver: str = "AUTO", raw: bool = False
-) -> dict[str, np.ndarray]:
-    """Outputs of LiteRT; `raw` leaves int8 as it is."""
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
-
-    interpreter = Interpreter(model_content=content, experimental_op_resolver_type=OpResolverType[resolver])
-    runner = interpreter.get_signature_runner()
-    found: dict[str, list[np.ndarray]] = {}
-    for row in rows(values):
-        for name, array in runner(**row).items():
-            scale, zero_point = runner.get_output_details()[name]["quantization"]
-            exact = raw or array.dtype != np.int8
-            found.setdefault(name, []).append(array if exact else (array.astype(np.float32) - zero_point) * scale)
-    return {name: np.concatenate(arrays) for name, arrays in found.items()}
-
-
-def run_onnx(onnx_model: Any, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Outputs of ONNX Runtime, row by row."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(onnx_model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    names = [value.name for value in session.get_outputs()]
-    answers = [session.run(names, row) for row in rows(values)]
-    return {name: np.concatenate(parts) for name, parts in zip(names, zip(*answers, strict=True), strict=True)}

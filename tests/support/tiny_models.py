@@ -10,17 +10,12 @@ import numpy as np
 import tensorflow as tf
 import tf_keras as keras
 
-from exporters.formats.graph import trace
-from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.prado.config import BRANCHES, PradoConfig
 from models_tf.prado.model import Prado
 from models_tf.sgnn.config import SgnnConfig
 from models_tf.sgnn.model import Sgnn
-from quantize.onnx.calibrate import calibrate as calibrate_onnx
-from quantize.ranges import CalibrationRanges
-from quantize.tflite.calibrate import calibrate
+from support import conversions
 
 KINDS = ("prado", "sgnn")
 LENGTH = 12
@@ -56,7 +51,7 @@ def features(count: int, seed: int = 1) -> np.ndarray:
 
 
 def rows(values: np.ndarray) -> list[dict[str, np.ndarray]]:
-    return [{"features": row[None]} for row in values]
+    return conversions.single_rows({"features": values})
 
 
 def logits(values: np.ndarray, kind: str = "prado") -> np.ndarray:
@@ -64,53 +59,15 @@ def logits(values: np.ndarray, kind: str = "prado") -> np.ndarray:
 
 
 @functools.cache
-def traced(kind: str = "prado", batch: int = 1) -> Any:
-    return trace(model(kind).features_to_logits, {"features": ((batch, LENGTH, FEATURE_SIZE), "int8")})
+def files(kind: str = "prado", batch: int = 1) -> conversions.Files:
+    inputs = {"features": ((batch, LENGTH, FEATURE_SIZE), "int8")}
+    return conversions.Files(model(kind).features_to_logits, inputs, lambda: rows(features(CALIBRATION_ROWS)))
 
 
-@functools.cache
-def float_tflite(kind: str = "prado", batch: int = 1) -> bytes:
-    return to_tflite(traced(kind, batch))
-
-
-@functools.cache
-def float_onnx(kind: str = "prado") -> Any:
-    return to_onnx(traced(kind))
-
-
-@functools.cache
-def tflite_ranges(kind: str = "prado") -> CalibrationRanges:
-    return calibrate(float_tflite(kind), rows(features(CALIBRATION_ROWS)))
-
-
-@functools.cache
-def onnx_ranges(kind: str = "prado") -> CalibrationRanges:
-    return calibrate_onnx(float_onnx(kind), rows(features(CALIBRATION_ROWS)))
-
-
-def run_tflite(
-    content: bytes, values: np.ndarray, *, signature: str | None = None, resolver: str = "AUTO", raw: bool = False
-) -> np.ndarray:
-    """Logits of LiteRT; `raw` leaves int8 as it is."""
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
-
-    interpreter = Interpreter(model_content=content, experimental_op_resolver_type=OpResolverType[resolver])
-    runner = interpreter.get_signature_runner(signature)
-    size = int(runner.get_input_details()["features"]["shape"][0])
-    found = np.concatenate(
-        [runner(features=values[start : start + size])["logits"] for start in range(0, len(values), size)]
-    )
-    if raw or found.dtype != np.int8:
-        return found
-    scale, zero_point = runner.get_output_details()["logits"]["quantization"]
-    return (found.astype(np.float32) - zero_point) * scale
+def run_tflite(content: bytes, values: np.ndarray, **options: Any) -> np.ndarray:
+    """Logits of LiteRT; options as in `conversions.run_tflite`."""
+    return conversions.run_tflite(content, {"features": values}, **options)["logits"]
 
 
 def run_onnx(onnx_model: Any, values: np.ndarray, *, one_by_one: bool = False) -> np.ndarray:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(onnx_model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    batches = [row[None] for row in values] if one_by_one else [values]
-    return np.concatenate([session.run(["logits"], {"features": batch})[0] for batch in batches])
+    return conversions.run_onnx(onnx_model, {"features": values}, one_by_one=one_by_one)["logits"]

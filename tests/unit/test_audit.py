@@ -18,16 +18,16 @@ from support import tiny_encoders, tiny_models
 
 @pytest.fixture(scope="module")
 def files() -> dict[tuple[str, str], bytes]:
-    tflite, onnx_model = tiny_models.float_tflite(), tiny_models.float_onnx()
+    tflite, onnx_model = tiny_models.files().float_tflite, tiny_models.files().float_onnx
     return {
         ("tflite", "float32"): to_float32(tflite),
         ("tflite", "fp16"): to_float16(tflite),
         ("tflite", "int8-dynamic"): to_int8_dynamic(tflite),
-        ("tflite", "int8"): quantize_static(tflite, tiny_models.tflite_ranges()),
+        ("tflite", "int8"): quantize_static(tflite, tiny_models.files().tflite_ranges),
         ("onnx", "float32"): onnx_model.SerializeToString(),
         ("onnx", "fp16"): to_float16_onnx(onnx_model).SerializeToString(),
         ("onnx", "int8-dynamic"): to_int8_dynamic_onnx(onnx_model).SerializeToString(),
-        ("onnx", "int8"): quantize_static_onnx(onnx_model, tiny_models.onnx_ranges()).SerializeToString(),
+        ("onnx", "int8"): quantize_static_onnx(onnx_model, tiny_models.files().onnx_ranges).SerializeToString(),
     }
 
 
@@ -207,7 +207,9 @@ def test_one_fault_in_an_int8_onnx_file_is_found(files, change, problem):
 
 @pytest.mark.parametrize("kind", tiny_models.KINDS)
 def test_the_int8_files_of_every_model_pass(kind):
-    content = quantize_static_onnx(tiny_models.float_onnx(kind), tiny_models.onnx_ranges(kind)).SerializeToString()
+    content = quantize_static_onnx(
+        tiny_models.files(kind).float_onnx, tiny_models.files(kind).onnx_ranges
+    ).SerializeToString()
     assert get("onnx").open(content).audit(RECIPES["int8"]) == []
 
 
@@ -252,16 +254,16 @@ def test_an_unknown_format_is_refused():
 
 @pytest.fixture(scope="module")
 def token_files() -> dict[tuple[str, str], bytes]:
-    tflite, onnx_model = tiny_encoders.float_tflite(), tiny_encoders.float_onnx()
+    tflite, onnx_model = tiny_encoders.files().float_tflite, tiny_encoders.files().float_onnx
     return {
         ("tflite", "float32"): to_float32(tflite),
         ("tflite", "fp16"): to_float16(tflite),
         ("tflite", "int8-dynamic"): to_int8_dynamic(tflite),
-        ("tflite", "int8"): quantize_static(tflite, tiny_encoders.tflite_ranges()),
+        ("tflite", "int8"): quantize_static(tflite, tiny_encoders.files().tflite_ranges),
         ("onnx", "float32"): onnx_model.SerializeToString(),
         ("onnx", "fp16"): to_float16_onnx(onnx_model).SerializeToString(),
         ("onnx", "int8-dynamic"): to_int8_dynamic_onnx(onnx_model).SerializeToString(),
-        ("onnx", "int8"): quantize_static_onnx(onnx_model, tiny_encoders.onnx_ranges()).SerializeToString(),
+        ("onnx", "int8"): quantize_static_onnx(onnx_model, tiny_encoders.files().onnx_ranges).SerializeToString(),
     }
 
 
@@ -278,9 +280,13 @@ def test_a_token_model_passes_as_its_own_recipe_and_as_no_other(token_files, tar
 @pytest.mark.parametrize("head", tiny_encoders.HEADS)
 def test_int8_files_of_every_head_pass(target, head, fold):
     if target == "tflite":
-        content = quantize_static(tiny_encoders.float_tflite(head, fold), tiny_encoders.tflite_ranges(head, fold))
+        content = quantize_static(
+            tiny_encoders.files(head, fold).float_tflite, tiny_encoders.files(head, fold).tflite_ranges
+        )
     else:
-        model = quantize_static_onnx(tiny_encoders.float_onnx(head, fold), tiny_encoders.onnx_ranges(head, fold))
+        model = quantize_static_onnx(
+            tiny_encoders.files(head, fold).float_onnx, tiny_encoders.files(head, fold).onnx_ranges
+        )
         content = model.SerializeToString()
     assert get(target).open(content).audit(RECIPES["int8"]) == []
 

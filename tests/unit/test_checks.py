@@ -35,7 +35,7 @@ def no_other_runtime(monkeypatch):
 
 def batched_parity(tmp_path, recipe: str, edit=lambda model: None):
     """Parity of the second signature, after an edit of the features-in file."""
-    one, eight = tiny_models.float_tflite(), tiny_models.float_tflite(batch=8)
+    one, eight = tiny_models.files().float_tflite, tiny_models.files(batch=8).float_tflite
     graph = Graph(name="features", function=len, inputs=(), projection=PROJECTION.to_text())
     converted = Converted(format=TfliteFormat(), graph=graph, model={"serving_default": one, "batch_8": eight})
     features, _ = converted.quantize(RECIPES[recipe], lambda: tiny_models.rows(tiny_models.features(20)))
