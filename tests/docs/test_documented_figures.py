@@ -1,12 +1,13 @@
 """Accuracy figures in the docs are those that the benchmark wrote."""
 
-import json
 from pathlib import Path
 
 import pytest
 
+from support.pages import prose, results
+
 ROOT = Path(__file__).parents[2]
-RESULTS = json.loads((ROOT / "docs" / "results" / "accuracy.json").read_text(encoding="utf-8"))
+RESULTS = results("accuracy")
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/prado.md"])
@@ -34,8 +35,8 @@ def test_each_figure_has_three_seeds_and_a_file_of_at_most_200_kb(name: str) -> 
     assert all(run["float"] - run["int8"] <= 0.5 for run in runs)
 
 
-FORMATS = json.loads((ROOT / "docs" / "results" / "mobilebert_formats.json").read_text(encoding="utf-8"))
-REWRITES = json.loads((ROOT / "docs" / "results" / "rewrites.json").read_text(encoding="utf-8"))
+FORMATS = results("mobilebert_formats")
+REWRITES = results("rewrites")
 
 
 def rows_of(page: str, *beginning: str) -> list[str]:
@@ -73,7 +74,7 @@ def test_the_table_of_rewrites_shows_what_was_measured(part: str) -> None:
         assert f"| {result['onnxruntime']['ratio']:.3f} (" in row
 
 
-BERT_INT8 = json.loads((ROOT / "docs" / "results" / "bert_int8.json").read_text(encoding="utf-8"))
+BERT_INT8 = results("bert_int8")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_the_table_of_plain_tools_shows_what_was_measured(file: dict) -> None:
 
 
 def test_the_page_on_bert_names_rows_and_standard_error_of_its_int8_table() -> None:
-    page = (ROOT / "docs" / "bert.md").read_text(encoding="utf-8")
+    page = prose("docs/bert.md")
     assert f"rows right of {BERT_INT8['rows']} | same answer as float32" in page
     assert f"the standard error {BERT_INT8['standard_error']:.2f} points" in page
     assert f"{BERT_INT8['calibration_rows']} rows of the training data calibrate" in page
@@ -105,8 +106,8 @@ def test_static_int8_of_bert_keeps_774_rows_in_24_million_bytes_in_both_formats(
     assert all(file["right"] >= 774 and file["size_bytes"] <= 24_000_000 for file in ours)
 
 
-FRONTIER = json.loads((ROOT / "docs" / "results" / "frontier.json").read_text(encoding="utf-8"))["models"]
-PRUNING = json.loads((ROOT / "docs" / "results" / "pruning.json").read_text(encoding="utf-8"))["models"]
+FRONTIER = results("frontier")["models"]
+PRUNING = results("pruning")["models"]
 
 
 @pytest.mark.parametrize(
@@ -134,19 +135,19 @@ def test_a_compressed_model_is_smaller_and_faster_where_the_docs_say_so() -> Non
             assert FRONTIER[width][target]["latency_ratio"]["high"] < FRONTIER[wider][target]["latency_ratio"]["low"]
 
 
-ALBERT_SIZES = json.loads((ROOT / "docs" / "results" / "albert_sizes.json").read_text(encoding="utf-8"))
+ALBERT_SIZES = results("albert_sizes")
 
 
 @pytest.mark.parametrize("file", ALBERT_SIZES["files"], ids=lambda file: f"{file['target']}-{file['recipe']}")
 def test_the_table_of_albert_shows_the_bytes_that_were_written(file: dict) -> None:
     (row,) = rows_of("docs/albert.md", file["target"], file["recipe"])
     assert f"| {file['size_bytes']:,} |" in row
-    page = (ROOT / "docs" / "albert.md").read_text(encoding="utf-8")
+    page = prose("docs/albert.md")
     assert f"{ALBERT_SIZES['parameters']:,} parameters" in page
     assert ALBERT_SIZES["command"] in page
 
 
-TAGGER = json.loads((ROOT / "docs" / "results" / "tagger.json").read_text(encoding="utf-8"))
+TAGGER = results("tagger")
 TAGGER_SETS = {"snips_slots": "SNIPS slots", "wnut17": "WNUT-17", "ud_ewt": "UD-EWT"}
 
 
@@ -190,7 +191,7 @@ def test_the_tagger_of_snips_slots_is_within_2_points_of_its_teacher_at_a_third_
         assert student["ratio_to_int8_teacher"]["median"] <= 1 / 3
 
 
-EMBEDDING = json.loads((ROOT / "docs" / "results" / "embedding.json").read_text(encoding="utf-8"))
+EMBEDDING = results("embedding")
 
 
 @pytest.mark.parametrize("name", EMBEDDING["models"])
@@ -207,6 +208,6 @@ def test_the_table_of_smaller_embeddings_shows_what_was_measured(name: str) -> N
 def test_the_errors_of_narrow_tables_in_int8_are_those_that_were_measured() -> None:
     errors = EMBEDDING["int8_error_by_share_in_table"]
     assert min(errors, key=errors.__getitem__) == "0.5"
-    text = (ROOT / "docs" / "compression.md").read_text(encoding="utf-8")
+    text = prose("docs/compression.md")
     for share in ("0.0", "0.5", "1.0", "whole table"):
         assert f"{errors[share]:.1e}".replace("e-0", "e-") in text

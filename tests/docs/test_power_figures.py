@@ -1,17 +1,15 @@
 """Figures in docs/powerbert.md are those that `benchmarks/power.py` wrote."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.pages import page, prose, results
+
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "powerbert.md").read_text(encoding="utf-8")
-RESULTS = {
-    name: json.loads((ROOT / "docs" / "results" / f"power_{name}.json").read_text(encoding="utf-8"))
-    for name in ("imdb", "sst2")
-}
+PAGE, PROSE = page("docs/powerbert.md"), prose("docs/powerbert.md")
+RESULTS = {name: results(f"power_{name}") for name in ("imdb", "sst2")}
 MODELS = [(name, model) for name, result in RESULTS.items() for model in result["models"]]
 
 
@@ -39,6 +37,6 @@ def test_a_table_shows_what_was_measured(name: str, model: str) -> None:
 @pytest.mark.parametrize("name", sorted(RESULTS))
 def test_the_page_says_how_many_rows_were_measured_and_how(name: str) -> None:
     result = RESULTS[name]
-    assert result["command"] in PAGE
+    assert result["command"] in PROSE
     assert {values["rows"] for values in result["models"].values()} == {result["models"]["dense"]["rows"]}
-    assert f"{result['models']['dense']['rows']:,} rows" in PAGE
+    assert f"{result['models']['dense']['rows']:,} rows" in PROSE

@@ -1,14 +1,14 @@
 """The example in docs/profile.md is what was measured, and its sums are exact."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from exporters.profiling.chart import percent
+from support.pages import prose, results
 
 ROOT = Path(__file__).parents[2]
-MEASURED = json.loads((ROOT / "docs" / "results" / "profile_minilm.json").read_text(encoding="utf-8"))
+MEASURED = results("profile_minilm")
 LINES = (ROOT / "docs" / "profile.md").read_text(encoding="utf-8").splitlines()
 
 
@@ -23,7 +23,7 @@ def test_the_page_shows_the_measured_figures_of_a_part(part: dict) -> None:
 
 
 def test_the_page_names_command_rounds_and_both_files() -> None:
-    page = "\n".join(LINES)
+    page = prose("docs/profile.md")
     assert f"`{MEASURED['command']}`" in page
     assert f"{MEASURED['rounds']} rounds" in page
     for file in MEASURED["files"]:
