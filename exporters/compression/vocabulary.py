@@ -43,10 +43,13 @@ def prune_vocabulary(
     head: str,
     columns: Columns,
     characters: bool,
+    parsed: Mapping[Path, Any] | None = None,
 ) -> PrunedVocabulary:
-    """The vocabulary of tokenizer `files` with the tokens of `texts`, as a model with this kind of head reads them."""
+    """The vocabulary of tokenizer `files` with the tokens of `texts`, as a model with this kind of head reads them; `parsed`
+    are the rows of files that were read before.
+    """
     tokenizer = Tokenizer.from_files(files, source)
-    used = used_tokens(tokenizer, texts, head=head, columns=columns)
+    used = used_tokens(tokenizer, texts, head=head, columns=columns, parsed=parsed)
     kept = vocabulary.kept_numbers(tokenizer, used, characters=characters)
     return PrunedVocabulary(
         whole_files=dict(files),

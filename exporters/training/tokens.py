@@ -7,6 +7,7 @@ state, and a state of other widths is refused.
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,12 @@ def train_tokens(
     teacher = token_teacher.load_teacher(place, settings) if place else None
     start = checkpoint.open_checkpoint(settings.checkpoint, model=request.model) if settings.checkpoint else None
     files, source = students.tokenizer_files(settings, start, teacher)
-    pruned = _pruned(request, files, source, HEAD_OF_TASK[settings.task])
+    data = token_data.read_files(settings)
+    pruned = _pruned(request, files, source, HEAD_OF_TASK[settings.task], data.by_path(settings))
     files = pruned.files if pruned else files
     tokenizer = Tokenizer.from_files(files, source)
-    labels = choose_labels(settings, start, teacher)
-    check_dev_tags(settings, labels)
+    labels = choose_labels(settings, data.train, start, teacher)
+    check_dev_tags(settings, data.dev, labels)
     order: list[int] = []
     other = None
     if teacher and place:
@@ -56,7 +58,7 @@ def train_tokens(
         student = students.new_student(request.model, settings, tokenizer, labels, request.overrides)
     student = dataclasses.replace(student, tokenizer_files=files)
     students.check_length(student, settings)
-    rows = token_data.read_all(settings, tokenizer, labels)
+    rows = token_data.encode_all(data, settings, tokenizer, labels)
     student, removed = _compressed(request, student, rows.train, pruned)
     _check_turns(settings, student)
     settings = with_phases(request, settings, student)
@@ -75,7 +77,9 @@ def train_tokens(
     )
 
 
-def _pruned(request: TrainRequest, files: dict[str, bytes], source: str, head: str) -> PrunedVocabulary | None:
+def _pruned(
+    request: TrainRequest, files: dict[str, bytes], source: str, head: str, parsed: Mapping[Path, Any]
+) -> PrunedVocabulary | None:
     """The vocabulary to train with. Its texts are `vocab_data`, by default all that the training reads."""
     wanted = request.compression
     if wanted is None or not wanted.prune_vocab:
@@ -83,7 +87,9 @@ def _pruned(request: TrainRequest, files: dict[str, bytes], source: str, head: s
     own = (request.train, request.dev, request.unlabelled)
     texts = request.vocab_data or tuple(path for path in own if path is not None)
     columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
-    return prune_vocabulary(files, source, texts, head=head, columns=columns, characters=not wanted.drop_characters)
+    return prune_vocabulary(
+        files, source, texts, head=head, columns=columns, characters=not wanted.drop_characters, parsed=parsed
+    )
 
 
 def _compressed(

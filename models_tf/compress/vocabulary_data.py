@@ -4,13 +4,14 @@ Tables (.tsv .csv .jsonl), tagged words (.conll .conllu), SQuAD for question ans
 Whole texts count, however long. Leaves out which tokens stay in any case: `models_tf/tokenizers/vocabulary.py`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from models_tf.data import Row, TaggedRow
 from models_tf.data.table import JSON_SUFFIXES, TEXT_COLUMNS, file_suffix, read_lines, read_table
 from models_tf.data.tagged import read_tagged
 from models_tf.data.text import clean_text
@@ -35,9 +36,12 @@ def used_tokens(
     *,
     head: str,
     columns: Columns | None = None,
+    parsed: Mapping[Path, Any] | None = None,
     flag: str = "--vocab-data",
 ) -> set[int]:
-    """The numbers of all tokens that the files' texts have, as a model with this kind of head reads them."""
+    """The numbers of all tokens that the files' texts have, as a model with this kind of head reads them. `parsed` are rows of
+    some of the files, which are then not read again.
+    """
     vocabulary = Vocabulary.of(tokenizer)
     found: set[int] = set()
     for path in map(Path, paths):
@@ -45,7 +49,9 @@ def used_tokens(
             received = "a folder" if path.is_dir() else "no such file"
             raise InputError(f"{flag} must be a file. Received: {path} ({received}).")
         before, suffix = len(found), file_suffix(path)
-        if head == QUESTION_ANSWERING and suffix not in (*TEXT_SUFFIXES, *TABLE_SUFFIXES):
+        if parsed and path in parsed:
+            found |= _of_rows(tokenizer, vocabulary, parsed[path])
+        elif head == QUESTION_ANSWERING and suffix not in (*TEXT_SUFFIXES, *TABLE_SUFFIXES):
             rows = read_rows(QUESTION_ANSWERING, path, tokenizer=tokenizer, max_len=384, labelled=False)
             found |= set(map(int, np.unique(rows.inputs[IDS])))
         elif head == TOKEN_CLASSIFICATION or suffix not in (*TEXT_SUFFIXES, *TABLE_SUFFIXES, *JSON_SUFFIXES):
@@ -55,6 +61,14 @@ def used_tokens(
         if not found and not before:
             raise InputError(f"{flag} must have texts. Received: {path} without.")
     return found
+
+
+def _of_rows(tokenizer: Tokenizer, vocabulary: Vocabulary, rows: Sequence[Any]) -> set[int]:
+    """Of rows of a table, of tagged sentences, or of lists of words."""
+    if isinstance(rows[0], Row):
+        texts = (text for row in rows for text in (row.text, row.pair) if text is not None)
+        return _of_texts(tokenizer, vocabulary, texts)
+    return _of_words(tokenizer, vocabulary, (row.words if isinstance(row, TaggedRow) else row for row in rows))
 
 
 def _texts(path: Path, columns: Columns) -> Iterator[str]:

@@ -2,12 +2,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from models_tf.encoder.heads import CLASSIFICATION, QUESTION_ANSWERING, SENTENCE_ORDER, TOKEN_CLASSIFICATION, Head
+from models_tf.encoder.heads import (
+    CLASSIFICATION,
+    ORDER_LABELS,
+    QUESTION_ANSWERING,
+    SENTENCE_ORDER,
+    TOKEN_CLASSIFICATION,
+    Head,
+)
 from models_tf.errors import InputError
 
 if TYPE_CHECKING:
+    from models_tf.data import Row, TaggedRow
     from models_tf.tasks.rows import Columns, TaskRows
     from models_tf.tokenizers.tokenizer import Tokenizer
 
@@ -30,6 +38,25 @@ def task_of_head(head: Head) -> str:
     return REGRESSION if head.kind == CLASSIFICATION and head.num_labels == 1 else head.kind
 
 
+def parse_file(
+    task: str, path: Path, *, columns: "Columns | None" = None, labelled: bool = True
+) -> "list[Row] | list[TaggedRow] | None":
+    """The rows of a file before they are tokenized, for `read_rows`; None for questions and documents, whose rows are made
+    by a tokenizer.
+    """
+    from models_tf.tasks import classification, sentence_order, tagging
+    from models_tf.tasks.rows import Columns
+
+    check_task(task)
+    path, columns = Path(path), columns or Columns()
+    if task == QUESTION_ANSWERING or (task == SENTENCE_ORDER and sentence_order.reads(path, ORDER_LABELS)):
+        return None
+    if task == TOKEN_CLASSIFICATION:
+        return tagging.parse(path, columns, labelled)
+    guesses = classification.SCORE_COLUMNS if task == REGRESSION else classification.CLASS_COLUMNS
+    return classification.parse(path, columns, guesses, labelled)
+
+
 def read_rows(
     task: str,
     path: Path,
@@ -39,16 +66,17 @@ def read_rows(
     max_len: int,
     columns: "Columns | None" = None,
     labelled: bool = True,
+    parsed: "list[Row] | list[TaggedRow] | None" = None,
     doc_stride: int = 128,
     max_query_len: int = 64,
 ) -> "TaskRows":
     """The rows of a file as inputs of a model with this head.
 
-    `labels` are the head's, in its order. With `labelled` false only texts are read (to calibrate with). `doc_stride`
+    `labels` are the head's, in its order. With `labelled` false only texts are read (to calibrate with). `parsed` is
+    what `parse_file` found in the file, which is then not read again. `doc_stride`
     and `max_query_len` are for the windows of question answering.
     """
     from models_tf.tasks import classification, question_answering, sentence_order, tagging
-    from models_tf.tasks.rows import Columns
 
     check_task(task)
     path = Path(path)
@@ -63,15 +91,15 @@ def read_rows(
         )
     if task in (CLASSIFICATION, SENTENCE_ORDER) and sentence_order.reads(path, labels):
         return sentence_order.read_order(path, tokenizer=tokenizer, max_len=max_len)
-    readers = {
+    if parsed is None:
+        parsed = parse_file(task, path, columns=columns, labelled=labelled)
+    readers: dict[str, Any] = {
         CLASSIFICATION: classification.read_classification,
         SENTENCE_ORDER: classification.read_classification,
         REGRESSION: classification.read_regression,
         TOKEN_CLASSIFICATION: tagging.read_tagging,
     }
-    return readers[task](
-        path, tokenizer=tokenizer, labels=labels, max_len=max_len, columns=columns or Columns(), labelled=labelled
-    )
+    return readers[task](parsed, path, tokenizer=tokenizer, labels=labels, max_len=max_len, labelled=labelled)
 
 
 def generated_rows(

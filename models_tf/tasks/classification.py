@@ -84,9 +84,8 @@ class RegressionRows(TaskRows):
 
 
 def read_classification(
-    path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, columns: Columns, labelled: bool
+    rows: list[Row], path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, labelled: bool
 ) -> ClassificationRows:
-    rows = _read(path, columns, CLASS_COLUMNS, labelled)
     targets = None
     notes: tuple[str, ...] = ()
     if labelled:
@@ -110,9 +109,8 @@ def read_classification(
 
 
 def read_regression(
-    path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, columns: Columns, labelled: bool
+    rows: list[Row], path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, labelled: bool
 ) -> RegressionRows:
-    rows = _read(path, columns, SCORE_COLUMNS, labelled)
     targets = {LOGITS: np.array([_number(row, path) for row in rows], np.float32)} if labelled else None
     inputs, keys, pairs = _encode(rows, tokenizer, max_len)
     return RegressionRows(
@@ -126,7 +124,8 @@ def read_regression(
     )
 
 
-def _read(path: Path, columns: Columns, label_guesses: tuple[str, ...], labelled: bool) -> list[Row]:
+def parse(path: Path, columns: Columns, label_guesses: tuple[str, ...], labelled: bool) -> list[Row]:
+    """The rows of a table that have text; a labelled row must."""
     rows = list(
         read_table(
             path,

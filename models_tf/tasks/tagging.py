@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from models_tf.data import read_tagged
+from models_tf.data import TaggedRow, read_tagged
 from models_tf.data.tag_scheme import check_tags
 from models_tf.data.text import clean_text
 from models_tf.errors import InputError
@@ -91,12 +91,17 @@ class TaggingRows(TaskRows):
         return len(found & wanted), len(found), len(wanted)
 
 
-def read_tagging(
-    path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, columns: Columns, labelled: bool
-) -> TaggingRows:
+def parse(path: Path, columns: Columns, labelled: bool) -> list[TaggedRow]:
+    """The sentences of a file."""
     rows = list(read_tagged(path, columns.text, columns.label, labelled=labelled))
     if not rows:
         raise InputError(f"{path} must have sentences. Received: none.")
+    return rows
+
+
+def read_tagging(
+    rows: list[TaggedRow], path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, labelled: bool
+) -> TaggingRows:
     sentences = [[clean_text(word) for word in row.words] for row in rows]
     encoded = tokenizer.encode_words(sentences, max_len=max_len)
     counts = np.array([len(words) for words in sentences], np.int32)

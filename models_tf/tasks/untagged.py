@@ -5,19 +5,14 @@ from pathlib import Path
 import numpy as np
 
 from models_tf.data.text import clean_text
-from models_tf.data.unlabelled import read_sentences
 from models_tf.errors import InputError
 from models_tf.tasks.rows import cut_rows
 from models_tf.tasks.tagging import TaggingRows
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 
-def read_untagged(path: Path, *, tokenizer: Tokenizer, max_len: int) -> TaggingRows:
-    """`labels` and `targets` are empty. A sentence of which no word has a piece is left out."""
-    return encode_untagged(list(read_sentences(path)), path, tokenizer=tokenizer, max_len=max_len)
-
-
 def encode_untagged(sentences: list[list[str]], path: Path, *, tokenizer: Tokenizer, max_len: int) -> TaggingRows:
+    """Sentences of the file `path`; `labels` and `targets` are empty."""
     cleaned = [[clean_text(word) for word in words] for words in sentences]
     encoded = tokenizer.encode_words(cleaned, max_len=max_len)
     if not (encoded.first >= 0).any():

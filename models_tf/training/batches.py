@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +26,25 @@ class LabelledFile:
     text_column: str | None
     label_column: str | None
     label_separator: str | None  # None: one label a row
+    _kept: list[Row] | None = field(default=None, init=False, repr=False, compare=False)
 
     def rows(self) -> Iterator[Row]:
-        return read_table(self.path, self.text_column, self.label_column)
+        """Read once, if the window holds them; a larger file is streamed again each time."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[Row] = []
+        characters, fits = 0, True
+        for row in read_table(self.path, self.text_column, self.label_column):
+            characters += len(row.text)
+            fits = fits and len(kept) < WINDOW_ROWS and characters < WINDOW_CHARACTERS
+            if fits:
+                kept.append(row)
+            else:
+                kept = []
+            yield row
+        if fits:
+            object.__setattr__(self, "_kept", kept)
 
     def labels_of(self, row: Row) -> list[str]:
         return labels_of(row, self.path, self.label_separator)
@@ -47,7 +63,8 @@ class Examples:
 
 def open_examples(train: LabelledFile, dev: LabelledFile) -> Examples:
     """Reads both files once and checks them; a wrong dev file is said before the long read of train."""
-    next(iter(dev.rows()), None)
+    for _ in dev.rows():
+        pass
     counts, rows = count_labels(train)
     labels = {label: index for index, label in enumerate(sorted(counts))}
     check_labels(dev, labels)

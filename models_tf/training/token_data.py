@@ -4,15 +4,16 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models_tf.data.unlabelled import read_sentences
 from models_tf.errors import InputError
-from models_tf.tasks import read_rows
+from models_tf.tasks import parse_file, read_rows
 from models_tf.tasks.rows import Columns, TaskRows
 from models_tf.tasks.tagging import TaggingRows
-from models_tf.tasks.untagged import read_untagged
+from models_tf.tasks.untagged import encode_untagged
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.folder import TrainingFolder
 from models_tf.training.progress import Progress
@@ -24,9 +25,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingRows:
-    """`unlabelled` is None where the settings name no such file."""
+class TrainingFiles:
+    """The files of a training, read once. `train` and `dev` are None where a tokenizer makes the rows, `unlabelled` where
+    the settings name no such file.
+    """
 
+    train: Any
+    dev: Any
+    unlabelled: list[list[str]] | None = None
+
+    def by_path(self, settings: TokenSettings) -> dict[Path, Any]:
+        """What was read, by the file that it was read from."""
+        pairs = ((settings.train, self.train), (settings.dev, self.dev), (settings.unlabelled, self.unlabelled))
+        return {path: rows for path, rows in pairs if path is not None and rows is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRows:
+    """The rows of the `files` for the student. `unlabelled` is None where the settings name no such file."""
+
+    files: TrainingFiles
     train: TaskRows
     dev: TaskRows
     unlabelled: TaggingRows | None = None
@@ -36,15 +54,29 @@ class TrainingRows:
         return (*self.train.notes, *self.dev.notes, *(self.unlabelled.notes if self.unlabelled else ()))
 
 
-def read_all(settings: TokenSettings, tokenizer: Tokenizer, labels: Sequence[str]) -> TrainingRows:
-    train, dev = (_read(path, settings, tokenizer, labels) for path in (settings.train, settings.dev))
+def read_files(settings: TokenSettings) -> TrainingFiles:
+    train, dev = (
+        parse_file(settings.task, path, columns=_columns(settings)) for path in (settings.train, settings.dev)
+    )
+    unlabelled = list(read_sentences(settings.unlabelled)) if settings.unlabelled else None
+    return TrainingFiles(train=train, dev=dev, unlabelled=unlabelled)
+
+
+def encode_all(
+    files: TrainingFiles, settings: TokenSettings, tokenizer: Tokenizer, labels: Sequence[str]
+) -> TrainingRows:
+    """The rows as the student reads them."""
+    train = _encode(files.train, settings.train, settings, tokenizer, labels)
+    dev = _encode(files.dev, settings.dev, settings, tokenizer, labels)
     if train.targets is None or not dev.labelled:
         without = train if train.targets is None else dev
         raise InputError(f"--train and --dev must have answers to learn from. Received: {without.source} without.")
     unlabelled = None
-    if settings.unlabelled:
-        unlabelled = read_untagged(settings.unlabelled, tokenizer=tokenizer, max_len=settings.max_seq_len)
-    return TrainingRows(train=train, dev=dev, unlabelled=unlabelled)
+    if files.unlabelled is not None and settings.unlabelled:
+        unlabelled = encode_untagged(
+            files.unlabelled, settings.unlabelled, tokenizer=tokenizer, max_len=settings.max_seq_len
+        )
+    return TrainingRows(files=files, train=train, dev=dev, unlabelled=unlabelled)
 
 
 def ask_teacher(
@@ -59,19 +91,31 @@ def ask_teacher(
     soft, taught = None, None
     if rows.unlabelled is not None:
         same = rows.unlabelled
-        if other and settings.unlabelled:
-            same = read_untagged(settings.unlabelled, tokenizer=other, max_len=own.max_seq_len)
+        if other and rows.files.unlabelled and settings.unlabelled:
+            sentences = rows.files.unlabelled
+            same = encode_untagged(sentences, settings.unlabelled, tokenizer=other, max_len=own.max_seq_len)
         taught = teach_unlabelled(teacher, rows.unlabelled, same, order, folder=folder, progress=progress)
     if settings.teacher_weight:
-        read = _read(settings.train, own, other, rows.train.labels) if other else rows.train
+        read = rows.train
+        if other:
+            read = _encode(rows.files.train, settings.train, own, other, rows.train.labels)
         soft = teach(teacher, read, order, folder=folder, progress=progress)
         if other and isinstance(read, TaggingRows) and isinstance(rows.train, TaggingRows):
             soft = {name: at_students_pieces(read, rows.train, logits) for name, logits in soft.items()}
     return soft, taught
 
 
-def _read(path: Path, settings: TokenSettings, tokenizer: Tokenizer, labels: Sequence[str]) -> TaskRows:
-    columns = Columns(text=settings.text_column, pair=settings.text_pair_column, label=settings.label_column)
+def _columns(settings: TokenSettings) -> Columns:
+    return Columns(text=settings.text_column, pair=settings.text_pair_column, label=settings.label_column)
+
+
+def _encode(parsed: Any, path: Path, settings: TokenSettings, tokenizer: Tokenizer, labels: Sequence[str]) -> TaskRows:
     return read_rows(
-        settings.task, path, tokenizer=tokenizer, labels=labels, max_len=settings.max_seq_len, columns=columns
+        settings.task,
+        path,
+        tokenizer=tokenizer,
+        labels=labels,
+        max_len=settings.max_seq_len,
+        columns=_columns(settings),
+        parsed=parsed,
     )

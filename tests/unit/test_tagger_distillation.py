@@ -16,9 +16,8 @@ from models_tf.encoder.batches import Predictor
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.spec import IDS, LOGITS, MASK
+from models_tf.tasks import read_rows
 from models_tf.tasks.losses import task_loss, teacher_loss
-from models_tf.tasks.rows import Columns
-from models_tf.tasks.tagging import read_tagging
 from models_tf.tasks.untagged import encode_untagged
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.unlabelled import Distillation, Taught, Words, at_students_pieces, words_loss
@@ -92,8 +91,8 @@ def test_only_first_pieces_get_a_gradient_from_a_teacher_without_labels() -> Non
 def test_only_first_pieces_get_a_gradient_from_labels_and_from_a_teacher_beside_them(tmp_path: Path) -> None:
     text = "".join("".join(f"{word}\t{'AB'[len(word) % 2]}\n" for word in words) + "\n" for words in SENTENCES)
     (tmp_path / "f.conll").write_text(text)
-    rows = read_tagging(
-        tmp_path / "f.conll", tokenizer=tiny_tokenizer(), labels=["A", "B"], max_len=9, columns=Columns(), labelled=True
+    rows = read_rows(
+        "token-classification", tmp_path / "f.conll", tokenizer=tiny_tokenizer(), labels=["A", "B"], max_len=9
     )
     generator = np.random.default_rng(0)
     logits, soft = (generator.standard_normal((3, 9, 2)).astype(np.float32) for _ in range(2))

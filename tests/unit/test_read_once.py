@@ -1,0 +1,58 @@
+"""A training opens each of its files once: the rows, the checkpoint, the vocabulary."""
+
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.numpy import load_file
+
+from exporters import train as train_model
+from support.token_training import train, write_task
+from support.train_requests import request
+
+_watched: dict[str, Counter[str]] = {}
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open" and _watched and isinstance(arguments[0], str | Path):
+        for folder, found in _watched.items():
+            if str(arguments[0]).startswith(folder):
+                found[str(Path(arguments[0]).relative_to(folder))] += 1
+
+
+sys.addaudithook(_hook)  # cannot be removed: it does nothing while no folder is watched
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Counter[str]]:
+    """How often each file below `tmp_path` was opened by Python."""
+    _watched[str(tmp_path)] = Counter()
+    yield _watched[str(tmp_path)]
+    _watched.clear()
+
+
+def test_a_fine_tuning_opens_rows_and_checkpoint_once(tmp_path: Path, opened: Counter[str]) -> None:
+    files = write_task(tmp_path, random.Random(0), train_rows=32)
+    train(files, tmp_path / "bert", "--epochs", "1")
+    assert (opened["train.tsv"], opened["dev.tsv"], opened["vocab.txt"]) == (2, 2, 2)  # one was to write them
+    opened.clear()
+    options = ("--checkpoint", str(tmp_path / "bert"), "--epochs", "1", "--prune-heads", "0.34", "--prune-vocab")
+    train(files, tmp_path / "again", *options)
+    counts = {name: opened[name] for name in ("train.tsv", "dev.tsv", "bert/config.json", "bert/vocab.txt")}
+    assert counts == dict.fromkeys(counts, 1)
+    # Its header, then one tensor at a time: each once.
+    reads = opened["bert/model.safetensors"]
+    assert reads == 1 + len(load_file(tmp_path / "bert" / "model.safetensors"))
+
+
+def test_a_small_file_of_a_projection_model_is_read_once_for_all_epochs(tmp_path: Path, opened: Counter[str]) -> None:
+    files = write_task(tmp_path, random.Random(0), train_rows=32)
+    opened.clear()
+    small = ("--set", "hidden_size=4", "--set", "hidden_layers=1", "--set", "projection.feature_size=16")
+    paths = ("--train", str(files / "train.tsv"), "--dev", str(files / "dev.tsv"), "--output", str(tmp_path / "out"))
+    train_model(request("--model", "sgnn", *small, *paths, "--epochs", "2", "--batch-size", "16"))
+    assert (opened["train.tsv"], opened["dev.tsv"]) == (1, 1)
