@@ -3,7 +3,7 @@
 Hidden states: the mean squared difference over tokens that are no padding, added up over the embedding and all layers, as
 DynaBERT has it. Attention: the cross entropy of `transfer.attention_loss`, added up over layers. Layers of a student with
 fewer are spread over the teacher's; a student of another width gets a linear map to the teacher's, in training only.
-Leaves out the logits (`token_losses.py`) and MobileBERT's transfer before the task (`transfer.py`).
+Leaves out the logits (`tasks/losses.py`) and MobileBERT's transfer before the task (`transfer.py`).
 """
 
 import math

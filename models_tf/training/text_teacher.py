@@ -4,7 +4,6 @@ It reads the clean texts with its own tokenizer, as far as its positions go; its
 where the file has numbers. Leaves out hidden states and attention maps: a projection model has neither.
 """
 
-import io
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,10 +22,10 @@ from models_tf.spec import LOGITS
 from models_tf.tasks.rows import number_labels, shorten
 from models_tf.tokenizers.files import VOCAB
 from models_tf.tokenizers.tokenizer import Tokenizer
+from models_tf.training import teacher_cache
 from models_tf.training.batches import Examples
 from models_tf.training.folder import TrainingFolder
 from models_tf.training.progress import Progress, tell_rows
-from models_tf.training.token_teacher import read_cache
 
 CACHE_NAME = "logits_{number}"
 # Rows tokenized together: a file of any size is taught in little memory.
@@ -57,9 +56,9 @@ class TextTeacher:
     def logits(self, examples: Examples, number: int, *, folder: TrainingFolder, progress: Progress) -> np.ndarray:
         """Float32 [rows of --train, labels of the student]; teacher `number` of a resumed training has them in a file."""
         name, total = CACHE_NAME.format(number=number), examples.train_rows
-        path = folder.path / f"teacher_{name}.npy"
-        if folder.resume and path.is_file():
-            return read_cache(folder, name, total)
+        kept = teacher_cache.stored(folder, name, (total,), of="of --train")
+        if kept is not None:
+            return kept
         predict = Predictor(Encoder(self.loaded.config, self.loaded.head, self.loaded.tensors))
         found = np.empty((total, len(self.order)), np.float32)
         rows, done = examples.train.rows(), 0
@@ -68,11 +67,7 @@ class TextTeacher:
             found[done : done + len(texts)] = predict(inputs)[LOGITS][:, self.order]
             done += len(texts)
             tell_rows(progress, "teacher", done, total)
-        if not np.isfinite(found).all():
-            raise InputError("--teacher must answer with finite numbers. Received: NaN or infinity.")
-        stream = io.BytesIO()
-        np.save(stream, found, allow_pickle=False)
-        folder.save_cache({path.name: stream.getvalue()})
+        teacher_cache.store(folder, name, found)
         return found
 
 

@@ -1,6 +1,5 @@
 """A fine-tuned checkpoint of a token model as the teacher of another: its outputs on all rows, computed once."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +18,11 @@ from models_tf.tasks import CLASSIFICATION, REGRESSION, SENTENCE_ORDER, TOKEN_CL
 from models_tf.tasks.rows import TaskRows, shorten
 from models_tf.tokenizers.files import VOCAB
 from models_tf.tokenizers.tokenizer import Tokenizer
+from models_tf.training import teacher_cache
 from models_tf.training.folder import TrainingFolder
 from models_tf.training.progress import Progress, tell_rows
 from models_tf.training.token_settings import HEAD_OF_TASK, TokenSettings
 from models_tf.training.transfer_settings import NONE
-
-CACHE_FILE = "teacher_{name}.npy"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,36 +128,17 @@ def teach(
     """The teacher's outputs on all rows by name, labels in the student's order; from the folder if they are there."""
     if teacher.head.kind == BASE:
         return {}
-    names = _output_names(teacher)
-    if folder.resume and all((folder.path / CACHE_FILE.format(name=name)).is_file() for name in names):
-        return {name: read_cache(folder, name, len(rows)) for name in names}
+    kept = {name: teacher_cache.stored(folder, name, (len(rows),), of="of --train") for name in _output_names(teacher)}
+    if all(answers is not None for answers in kept.values()):
+        return {name: answers for name, answers in kept.items() if answers is not None}
     model = Encoder(teacher.config, teacher.head, teacher.tensors)
     found = Predictor(model)(rows.inputs, report=lambda done, all_rows: tell_rows(progress, "teacher", done, all_rows))
     if order:
         found = {LOGITS: np.ascontiguousarray(found[LOGITS][..., list(order)])}
     for name, value in found.items():
-        if not np.isfinite(value).all():
-            raise InputError("--teacher must answer with finite numbers. Received: NaN or infinity.")
-        stream = io.BytesIO()
-        np.save(stream, value, allow_pickle=False)
-        folder.save_cache({CACHE_FILE.format(name=name): stream.getvalue()})
+        teacher_cache.store(folder, name, value)
     return found
 
 
 def _output_names(teacher: EncoderCheckpoint) -> tuple[str, ...]:
     return ("start_logits", "end_logits") if teacher.head.kind == QUESTION_ANSWERING else (LOGITS,)
-
-
-def read_cache(folder: TrainingFolder, name: str, rows: int) -> np.ndarray:
-    path = folder.path / CACHE_FILE.format(name=name)
-    try:
-        found = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise InputError(f"{path} is damaged: {error}. Remedy: train again with --force.") from error
-    if len(found) != rows or found.dtype != np.float32:
-        raise InputError(
-            f"{path} must hold a row for each of --train, {rows}. Received: {found.dtype} {found.shape}. "
-            "Remedy: train again with --force."
-        )
-    folder.keep_cache(path.name)
-    return found

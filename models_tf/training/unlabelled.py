@@ -5,7 +5,6 @@ pieces: what the teacher says of a word stands at its own first piece, and is le
 teacher's inside (`transfer.py`, `inner_distillation.py`).
 """
 
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,15 +16,15 @@ import tensorflow as tf
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.batches import INPUTS, Predictor, activations, lengths_of
 from models_tf.encoder.model import Encoder
-from models_tf.errors import InputError
 from models_tf.spec import LOGITS
 from models_tf.tasks.losses import soft_cross_entropy
 from models_tf.tasks.tagging import NO_LOSS, TaggingRows
+from models_tf.training import teacher_cache
 from models_tf.training.batches import like_length
 from models_tf.training.folder import TrainingFolder
 from models_tf.training.progress import Progress, tell_rows
 
-CACHE_FILE = "teacher_words.npy"
+CACHE_NAME = "words"
 PLACE, SOFT = "place", "soft"
 # Rows that the teacher answers before their words are picked: it answers at every piece.
 _CHUNK = 2048
@@ -59,22 +58,19 @@ def teach_words(
     are there.
     """
     words = Words.of(rows)
-    path = folder.path / CACHE_FILE
-    if folder.resume and path.is_file():
-        return _read_cache(folder, (len(words.rows), len(order)))
+    shape = len(words.rows), len(order)
+    kept = teacher_cache.stored(folder, CACHE_NAME, shape, of="word of --unlabelled")
+    if kept is not None:
+        return kept
     predict = Predictor(Encoder(teacher.config, teacher.head, teacher.tensors))
-    found = np.zeros((len(words.rows), len(order)), np.float32)
+    found = np.zeros(shape, np.float32)
     for start in range(0, len(rows), _CHUNK):
         end = min(start + _CHUNK, len(rows))
         logits = predict({name: rows.inputs[name][start:end] for name in INPUTS})[LOGITS]
         low, high = np.searchsorted(words.rows, (start, end))
         found[low:high] = logits[words.rows[low:high] - start, words.places[low:high]][:, list(order)]
         tell_rows(progress, "teacher, unlabelled", end, len(rows))
-    if not np.isfinite(found).all():
-        raise InputError("--teacher must answer with finite numbers. Received: NaN or infinity.")
-    stream = io.BytesIO()
-    np.save(stream, found, allow_pickle=False)
-    folder.save_cache({CACHE_FILE: stream.getvalue()})
+    teacher_cache.store(folder, CACHE_NAME, found)
     return found
 
 
@@ -83,21 +79,6 @@ def teach_unlabelled(
 ) -> "Taught":
     """`student` and `read` are the same sentences, as the student and as the teacher read them."""
     return Taught.of(student, read, teach_words(teacher, read, order, **teaching))
-
-
-def _read_cache(folder: TrainingFolder, shape: tuple[int, int]) -> np.ndarray:
-    path = folder.path / CACHE_FILE
-    try:
-        found = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise InputError(f"{path} is damaged: {error}. Remedy: train again with --force.") from error
-    if found.shape != shape or found.dtype != np.float32:
-        raise InputError(
-            f"{path} must hold a row for each word of --unlabelled, {shape}. Received: {found.dtype} {found.shape}. "
-            "Remedy: train again with --force."
-        )
-    folder.keep_cache(path.name)
-    return found
 
 
 def at_students_pieces(read: TaggingRows, student: TaggingRows, logits: np.ndarray) -> np.ndarray:
