@@ -314,28 +314,7 @@ class EncoderConfig:
 
     def parameters(self) -> int:
         """Weights of the encoder, without pooler and head."""
-        inner, hidden = self.bottleneck_size, self.hidden_size
-        width = self.embedding_size if self.norm_before_projection else hidden
-        total = self.vocab_size * self.embedding_size + (self.max_positions + self.num_segments + 2) * width
-        if self.projects_embedding:
-            total += (self.embedding_size * (3 if self.trigram else 1) + 1) * hidden
-        for layer in self.first_uses:
-            width, middle, (heads, folds) = (
-                self.heads_of(layer) * self.head_size,
-                self.ffn_of(layer),
-                self.ghosts_of(layer),
-            )
-            reads = [hidden if self.reads(part) == "input" else inner for part in ("query", "key", "value")]
-            total += sum((size + 1) * width for size in reads)
-            ghosts: dict[str, tuple[int, ...]] = {}
-            added = self._ghosts(ghosts, "heads", self.heads_of(layer), self.head_size, heads)
-            total += (width + added) * inner + 3 * inner
-            added = self._ghosts(ghosts, "folds", middle // self.fold_size, self.fold_size, folds) if folds else 0
-            total += self.num_ffn * ((2 * middle + added) * inner + middle + 3 * inner)
-            total += sum(math.prod(shape) for shape in ghosts.values())
-            if self.use_bottleneck:
-                total += (1 + self.key_query_shared) * (hidden + 3) * inner + (inner + 3) * hidden
-        return total
+        return sum(math.prod(shape) for name, shape in self.shapes().items() if not name.startswith("pooler."))
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it."""
