@@ -87,7 +87,7 @@ class Document:
         return self.integer("pad_token_id", 0, low=0, high=vocab_size - 1)
 
     def must_be(self, key: str, *allowed: Any, remedy: str = "") -> None:
-        """A setting that would change what the model computes in a way that is not built."""
+        """A setting that would change what the model computes in a way that is not supported."""
         if key in self.values and self.values[key] not in allowed:
             self.fail(key, " or ".join(_json_word(value) for value in allowed), self.values[key], remedy)
 

@@ -59,7 +59,7 @@ class EncoderCheckpoint:
         shapes = {name: value.shape for name, value in self.tensors.items()}
         wrong = sorted(set(shapes.items()) ^ set(self.config.shapes(self.head).items()))
         if wrong:
-            raise ValueError(f"The tensors must be those of the config. Received: {wrong[0]} too many or too few.")
+            raise ValueError(f"The tensors must fit the config. Received: {wrong[0]} too many or too few.")
 
     @property
     def problem_type(self) -> str | None:
@@ -229,8 +229,8 @@ def save(folder: Path, checkpoint: EncoderCheckpoint, *, beside: Mapping[str, by
             WEIGHTS_FILE: to_bytes(tensors, metadata={"format": "pt"}),  # `transformers` asks for the format
             CONFIG_FILE: (json.dumps(document, indent=2) + "\n").encode(),
         },
-        # Weights of another epoch fit the config that is there. Those of another model do not: then the folder is no
-        # checkpoint until the last rename.
+        # Weights of another epoch fit the config that is there. Those of another model do not: then the folder is not
+        # a checkpoint until the last rename.
         remove_first=None if _is_same_model(folder, document) else CONFIG_FILE,
     )
     if checkpoint.tokenizer_files:

@@ -1,4 +1,4 @@
-"""`Family`: all that is special about one BERT-like architecture. Each `models_tf/<model>/convert.py` has one.
+"""`Family`: everything that is special about one BERT-like architecture. Each `models_tf/<model>/convert.py` has one.
 
 Imports neither TensorFlow nor numpy: help texts are made from families.
 """
@@ -57,7 +57,7 @@ class Family:
     `architectures`: class of `transformers` -> head; the first of each head is the one that is written.
     `lines(config, prefix)`: every tensor that an encoder of the family may have, by PyTorch's names.
     `unread(config, prefix)`: names that may be there and that the model does not compute with.
-    `fillers(config, prefix)`: those of them that PyTorch expects, with their shapes; written as an identity.
+    `fillers(config, prefix)`: the ones among them that PyTorch expects, with their shapes; written as an identity.
     `reads`: other `model_type`s whose checkpoints are taken as they are and become one of this family.
     `heads`: what may stand on top of it, the usual one first.
     `compressed`: what it becomes when it is compressed; None where it cannot be.

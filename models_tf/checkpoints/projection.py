@@ -46,7 +46,7 @@ def save(folder: Path, checkpoint: ProjectionCheckpoint) -> None:
     }
     weights = {name: np.ascontiguousarray(value) for name, value in checkpoint.weights.items()}
     # The weights of another epoch fit the config and labels that are there. Those of another model do not: then the
-    # folder is no checkpoint until the last rename.
+    # folder is not a checkpoint until the last rename.
     same = _is_same_model(folder, checkpoint)
     write_files(
         folder,

@@ -17,7 +17,7 @@ from models_tf.errors import InputError
 
 # Before it, a file could execute code in spite of `weights_only` (CVE-2025-32434).
 MIN_TORCH = (2, 6)
-# All that PyTorch's reader was seen to raise for files that are no weights.
+# What PyTorch's reader raises for files that are not weights.
 _REFUSALS = (
     UnpicklingError,
     RuntimeError,
@@ -90,7 +90,7 @@ def _is_zip(path: Path) -> bool:
 
 
 def _refusal(path: Path, error: Exception) -> str:
-    """One line. PyTorch's own text goes on to say how to load the file all the same, which nobody should."""
+    """One line. PyTorch's own text also says how to load the file anyway, which nobody should."""
     text = " ".join(str(error).split())
     wanted = re.search(r"(?:GLOBAL|class) ([\w.]+)", text) if isinstance(error, UnpicklingError) else None
     if wanted:

@@ -33,7 +33,7 @@ def labels_of(row: Row, path: Path, separator: str | None) -> list[str]:
 
 
 def is_storable(label: str) -> bool:
-    """Whether labels.txt, a label a line, gives it back."""
+    """Whether labels.txt, one label per line, gives it back."""
     return bool(label) and not _UNSAFE.search(label)
 
 

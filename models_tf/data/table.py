@@ -1,4 +1,4 @@
-"""Labelled texts and pairs of texts from TSV, CSV or JSON lines, plain or .gz, a row at a time (memory stays flat).
+"""Labelled texts and pairs of texts from TSV, CSV or JSON lines, plain or .gz, one row at a time (memory stays flat).
 
 A TSV or CSV file without a header is read when its columns are given as numbers, from 1.
 """
@@ -17,7 +17,7 @@ from models_tf.errors import InputError
 
 TEXT_COLUMNS = ("text", "sentence", "utterance")
 LABEL_COLUMNS = ("label", "intent", "class", "category")
-# Two texts a row, as the usual sets of sentence pairs name them.
+# Two texts per row, as the usual sets of sentence pairs name them.
 PAIR_COLUMNS = (
     ("text_a", "text_b"),
     ("sentence1", "sentence2"),

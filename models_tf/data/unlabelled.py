@@ -1,6 +1,6 @@
 """Sentences as words, without looking at labels: plain text, CoNLL, CoNLL-U, JSON lines and tables, plain or .gz.
 
-Plain text (.txt, one sentence a line), a table's text and a JSON `text` are split at white space, and punctuation is
+Plain text (.txt, one sentence per line), a table's text and a JSON `text` are split at white space, and punctuation is
 split off as BERT's tokenizer does, so that they look like the separated words that a tagger was trained on. Words of
 CoNLL, CoNLL-U and JSON lists stay as they are. Empty lines are left out.
 """

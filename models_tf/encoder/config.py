@@ -28,14 +28,14 @@ MAX_SIZE, MAX_LAYERS, MAX_VOCABULARY, MAX_PARAMETERS = 1 << 16, 256, 1 << 21, 1 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
-    """`outer_norm_epsilon` is that of the embedding's norm and of a layer's last FFN, which PyTorch's MobileBERT
-    leaves at another default; the others have `norm_epsilon`.
+    """`outer_norm_epsilon` is for the embedding's norm and for a layer's last FFN, where PyTorch's MobileBERT has another
+    default; the other norms have `norm_epsilon`.
 
-    `num_heads` and `intermediate_size` are those of the model before compression and fix the size of a head and of a fold
+    `num_heads` and `intermediate_size` count the model before compression and fix the size of a head and of a fold
     of the FFN; `kept_heads` and `kept_ffn` say for each layer what is left of them (empty: all). `ghost_heads` and
     `ghost_folds` are the ghosts of each layer's attention and FFN (empty: none): see `models_tf/ghostbert`.
 
-    `retention` are the tokens that go on from each layer's attention, the first among them (empty: all), see
+    `retention`: how many tokens each layer keeps after its attention, the first among them (empty: all), see
     `models_tf/powerbert`. `shared_layers` says for each layer whose weights it uses, counted in the order of their first use
     (empty: its own): layers 0, 0, 1, 1 are two pairs. `norm_before_projection`: positions, segments and norm are as wide as
     the word embedding, which is projected last, as in ALBERT.
@@ -152,7 +152,7 @@ class EncoderConfig:
                 len(values) != self.num_layers or not whole or not low <= min(values) <= max(values) <= high
             ):
                 raise ValueError(
-                    f"`{name}` must be {self.num_layers} whole numbers from {low} to {high}, one a layer. "
+                    f"`{name}` must be {self.num_layers} whole numbers from {low} to {high}, one per layer. "
                     f"Received: {list(values)}."
                 )
         size = self.ghost_kernel

@@ -4,7 +4,7 @@ Weights come in a table by name. One that is absent is left out of the computati
 `<norm>.skip` scales the skip path in place of a norm, `embedding_convolution` stands for trigrams and projection, and
 `layers.N.fused_input` for all parts that read the layer's input and have no kernel of their own. So a rewrite changes
 weights and nothing else. How many heads a layer has follows from its kernels, and whether there are ghosts too. Which tokens
-go on from a layer of PoWER-BERT is in `retention.py`.
+a layer of PoWER-BERT keeps is in `retention.py`.
 
 Activations between dense layers are [batch * time, channel]: two axes are what the int8 kernels of every runtime take.
 """
@@ -24,7 +24,7 @@ from models_tf.spec import END_LOGITS, HIDDEN, LOGITS, POOLED, START_LOGITS
 
 # Gets the names of tensors inside and their values [..., channel]; see `rewrites/ranges.py`.
 Observer = Callable[[str, tf.Tensor], None]
-# Gets the name of a layer and what its heads give, [batch * time, heads * size]; returns what is used in place of it.
+# Gets the name of a layer and what its heads give, [batch * time, heads * size]; returns what is used instead.
 ContextChange = Callable[[str, tf.Tensor], tf.Tensor]
 # What PyTorch adds to the scores of padding; a softmax gives it exactly zero.
 EXACT_MASK = float(tf.float32.min)
@@ -34,8 +34,9 @@ EXACT_MASK = float(tf.float32.min)
 class Activations:
     """`hidden_states` [batch, time, hidden]: the embedding's and each layer's output; `scores` [batch, head, query, key]
     of each layer before the mask is added; `mask_bias` [batch, 1, 1, key] is what is added (of layers behind dropped tokens:
-    to theirs). `significance` [batch, token] and `places` [batch, token kept] are those of each layer that drops tokens or
-    could: what its tokens are ranked by, and where in the text those stood that went on, in no order but the first token's.
+    to theirs). `significance` [batch, token] and `places` [batch, token kept] are for each layer that drops tokens or
+    could: what its tokens are ranked by, and where in the text the kept ones stood; the first token is first, the others
+    are in no order.
     """
 
     outputs: dict[str, tf.Tensor] = field(default_factory=dict)
@@ -303,7 +304,7 @@ class _Pass:
     def _attend(
         self, layer: int, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, queries: Any, *, first_only: bool
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
-        """What the heads give, [batch * time, heads * size], and which tokens go on if some are dropped."""
+        """What the heads give, [batch * time, heads * size], and which tokens are kept if some are dropped."""
         size = self.config.head_size
         scores = tf.matmul(self._heads(query, queries), self._heads(key, self.time), transpose_b=True)
         if not self.form.scaled_query:

@@ -35,10 +35,10 @@ class Encoder(keras.Model):
             self.assign(tensors)
 
     def assign(self, tensors: Mapping[str, np.ndarray]) -> None:
-        """Sets every weight; names and shapes must be those of the config."""
+        """Sets every weight; names and shapes must fit the config."""
         if set(tensors) != set(self.table):
             odd = sorted(set(tensors) ^ set(self.table))
-            raise ValueError(f"The weights must be those of the config. Received: {odd[0]} too many or too few.")
+            raise ValueError(f"The weights must fit the config. Received: {odd[0]} too many or too few.")
         for name, variable in self.table.items():
             variable.assign(tensors[name])
 

@@ -1,7 +1,7 @@
-"""Which tokens go on from a layer: PoWER-BERT's word-vector elimination (Goyal et al., 2020), as the forward pass does it.
+"""Which tokens a layer keeps: PoWER-BERT's word-vector elimination (Goyal et al., 2020), as the forward pass does it.
 
 The significance of a token is the attention that the others pay to it: the mean over heads, added up over the queries that
-are no padding, without its own. The first token always goes on, and padding ranks behind every token; of equals the one
+are not padding, without its own. The first token is always kept, and padding ranks behind every token; of equals the one
 further left is kept. Only builtin ops of every runtime, with shapes that are known where the length is.
 
 Leaves out when tokens are dropped and what is computed of those that stay: `forward.py`.
@@ -21,7 +21,7 @@ _FAR = 2.0**14
 
 
 class Ranking:
-    """The tokens that are left: `real` [batch, time] is 1 where they are no padding, `places` where they stood."""
+    """The tokens that are left: `real` [batch, time] is 1 where they are not padding, `places` where they stood."""
 
     def __init__(self, config: EncoderConfig, real: tf.Tensor, time: Any) -> None:
         self.config, self.real, self.time = config, real, time
@@ -92,7 +92,7 @@ def margin(
         count = tf.shape(kept)[1]
         gaps = tf.where(before < -_FAR / 2, math.inf, gaps)[
             :, 0 if in_order else count - 1 : count
-        ]  # padding is no token
+        ]  # padding is not a token
         smallest = tf.minimum(smallest, tf.reduce_min(gaps, 1))
         alive = tf.gather(tf.cast(mask, tf.float32), kept, batch_dims=1)
     return smallest

@@ -1,7 +1,7 @@
 """GhostBERT: a BERT, mostly a pruned one, with cheap features made of the ones it has. The network is `models_tf/encoder`.
 
-There is no reference code, and the paper (Huang et al., ACL 2021) was at hand as its abstract and summaries only: the
-definition here is a reconstruction, with every choice a setting. What it is:
+There is no reference code, and the paper (Huang et al., ACL 2021) was available as its abstract and summaries only: the
+definition here is a reconstruction, with a setting for every choice:
 
 - A ghost of a layer's attention is ReLU(sum over the kept heads h of D_h(head h)), where D_h is a depthwise convolution over
   time, three tokens wide (`ghost_kernel`), each channel with a kernel of its own that is a softmax: positive, sum 1.

@@ -1,4 +1,4 @@
-"""The tensors of GhostBERT in a file: BERT's names, and those of the ghosts, which no other program has."""
+"""The tensors of GhostBERT in a file: BERT's names, and names for the ghosts, which no other program has."""
 
 import dataclasses
 

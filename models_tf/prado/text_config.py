@@ -6,7 +6,7 @@ from typing import Any
 
 from models_tf.ops.projection.config import ProjectionConfig
 
-# Exported shapes are static, so memory and time grow with it: 4096 tokens of 512 features are 2 MB a row, about 8
+# Exported shapes are static, so memory and time grow with it: 4096 tokens of 512 features are 2 MB per row, about 8
 # pages of text.
 MAX_SEQ_LEN = 4096
 # Far above any model for a phone, far below what would fill the memory of the machine that builds it.
@@ -67,7 +67,7 @@ class TextConfig:
                 raise ValueError(
                     f"`projection.{name}` must be {expected}: training and export set it. Received: {value}."
                 )
-        projection.to_text()  # a ValueError for text that is no Unicode
+        projection.to_text()  # a ValueError for text that is not Unicode
 
     def _check_rates(self, *names: str) -> None:
         for name in names:

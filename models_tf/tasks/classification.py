@@ -1,6 +1,6 @@
 """Classification and regression of sentences and of sentence pairs: rows from TSV, CSV or JSON lines, and their scores.
 
-Leaves out several labels a row.
+Leaves out several labels per row.
 """
 
 import math

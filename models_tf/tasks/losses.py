@@ -37,7 +37,7 @@ def teacher_loss(
 ) -> tf.Tensor:
     """Cross entropy to the teacher's probabilities at `temperature`, times its square (Hinton et al., 2015).
 
-    Of words, where there is a target; of questions, over the places that are no padding. Scores: the squared difference.
+    Of words, where there is a target; of questions, over the places that are not padding. Scores: the squared difference.
     """
     if task == REGRESSION:
         return tf.reduce_mean(tf.square(outputs[LOGITS] - soft[LOGITS]))

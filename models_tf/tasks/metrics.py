@@ -24,7 +24,7 @@ def resampled_error(statistic: Callable[[np.ndarray], float], n: int, seed: int)
 
 
 def confusion(predicted: np.ndarray, targets: np.ndarray, labels: int) -> np.ndarray:
-    """Counts [target, predicted]; a prediction of -1 is no label at all, and fills a column of its own at the end."""
+    """Counts [target, predicted]; a prediction of -1 is not a label, and has a column of its own at the end."""
     table = np.zeros((labels, labels + 1), np.int64)
     np.add.at(table, (targets, np.where(predicted < 0, labels, predicted)), 1)
     return table

@@ -27,5 +27,5 @@ def metric_title(metric: str) -> str:
 
 
 def metric_unit(metric: str) -> str:
-    """To stand behind a number: a correlation is no percentage."""
+    """The unit after a number: a correlation is not a percentage."""
     return "" if metric in _CORRELATIONS else " %"

@@ -1,6 +1,6 @@
 """ALBERT's sentence order from plain text: are two segments that follow each other in their order, or swapped?
 
-A file has one segment a line, and a blank line ends a document. Every two neighbours of a document are a row; half of the
+A file has one segment per line, and a blank line ends a document. Every two neighbours of a document are a row; half of the
 rows are swapped, the same ones whenever the file is read. Leaves out the masked words of ALBERT's pretraining.
 """
 
@@ -61,7 +61,7 @@ def neighbours(path: Path) -> list[tuple[str, str]]:
         before = segment
     if len(found) < 2:
         raise InputError(
-            f"{path} must have documents of two or more segments, one a line, with a blank line between documents. "
+            f"{path} must have documents of two or more segments, one per line, with a blank line between documents. "
             f"Received: {len(found)} pairs of segments."
         )
     return found

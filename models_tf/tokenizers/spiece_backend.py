@@ -19,7 +19,7 @@ _NEVER = -100.0
 
 
 def make_backend(spiece: Spiece, special: Mapping[str, str], *, lower_case: bool, keep_accents: bool) -> "Backend":
-    """`special` are the names of pad, unk, cls, sep and mask; those that are no pieces get no id."""
+    """`special` are the names of pad, unk, cls, sep and mask; those that are not pieces get no id."""
     from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
     from tokenizers import Tokenizer as Backend
 

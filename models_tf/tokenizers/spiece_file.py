@@ -41,12 +41,12 @@ class Spiece:
 
     @property
     def unknown(self) -> int:
-        """The id of the one piece that stands for all that is unknown."""
+        """The id of the one piece that stands for everything unknown."""
         return next(number for number, (_, _, kind) in enumerate(self.pieces) if kind == UNKNOWN)
 
 
 def read_spiece(data: bytes) -> Spiece:
-    """A file that is broken, or says what is not built, is an InputError of one line."""
+    """A file that is broken, or asks for something that is not supported, is an InputError of one line."""
     pieces: list[tuple[str, float, int]] = []
     character_map = b""
     for field, value in _fields(data, "the file"):
@@ -58,7 +58,9 @@ def read_spiece(data: bytes) -> Spiece:
                 if part == _TRAINER_ALGORITHM and isinstance(inside, int):
                     algorithm = inside
                 elif part == _TRAINER_BYTE_FALLBACK and inside:
-                    raise InputError(f"{SPIECE}: `byte_fallback` must be false. Received: true, which is not built.")
+                    raise InputError(
+                        f"{SPIECE}: `byte_fallback` must be false. Received: true, which is not supported."
+                    )
             if algorithm != _UNIGRAM:
                 received = _ALGORITHMS.get(algorithm, str(algorithm))
                 raise InputError(f"{SPIECE} must be a Unigram model, as ALBERT's is. Received: one of {received}.")
@@ -68,7 +70,7 @@ def read_spiece(data: bytes) -> Spiece:
                     character_map = _message(inside, "its character map")
                 elif part in _MUST_BE_TRUE and not inside:
                     raise InputError(
-                        f"{SPIECE}: `{_MUST_BE_TRUE[part]}` must be true. Received: false, which is not built."
+                        f"{SPIECE}: `{_MUST_BE_TRUE[part]}` must be true. Received: false, which is not supported."
                     )
     _check(pieces)
     check_character_map(character_map)
@@ -124,7 +126,7 @@ def _check(pieces: list[tuple[str, float, int]]) -> None:
             received = f"{text!r} with ids {numbers[text]} and {number}" if text else f"an empty one, id {number}"
             raise InputError(f"{SPIECE} must have pieces that differ. Received: {received}. {_REMEDY}")
         if not math.isfinite(score):
-            _broken(f"a score of {text!r} that is no number")
+            _broken(f"a score of {text!r} that is not a number")
         if SPACE in text[1:] and kinds[number] in (NORMAL, USER_DEFINED):
             raise InputError(
                 f"{SPIECE} must have pieces that lie within a word, as ALBERT's do. Received: {text!r} (id {number})."
@@ -164,7 +166,7 @@ def _fields(data: bytes, what: str) -> Iterator[tuple[int, Value]]:
         tag, at = _varint(data, at, what)
         field, kind = tag >> 3, tag & 7
         if not field:
-            _broken(f"{what} that is no protobuf")
+            _broken(f"{what} that is not protobuf")
         if kind == _VARINT:
             number, at = _varint(data, at, what)
             yield field, number
@@ -174,7 +176,7 @@ def _fields(data: bytes, what: str) -> Iterator[tuple[int, Value]]:
         elif kind in (_FIXED32, _FIXED64):
             length = 4 if kind == _FIXED32 else 8
         else:
-            _broken(f"{what} that is no protobuf")
+            _broken(f"{what} that is not protobuf")
         if length > len(data) - at:
             _broken(f"{what} that is cut")
         yield field, data[at : at + length]
@@ -188,7 +190,7 @@ def _varint(data: bytes, at: int, what: str) -> tuple[int, int]:
         number |= (byte & 127) << 7 * size
         if byte < 128:
             return number, at + size + 1
-    return _broken(f"{what} that is no protobuf" if len(data) - at >= _LONGEST_VARINT else f"{what} that is cut")
+    return _broken(f"{what} that is not protobuf" if len(data) - at >= _LONGEST_VARINT else f"{what} that is cut")
 
 
 def _broken(received: str) -> NoReturn:

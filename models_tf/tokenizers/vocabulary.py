@@ -92,7 +92,7 @@ def lowest(scored: Sequence[Sequence[Any]]) -> int:
 
 def keep_tokens(files: Mapping[str, bytes], kept: Collection[int]) -> dict[str, bytes]:
     """The tokenizer's files with the tokens of these numbers, which count from 0 in the same order. Special tokens must be
-    among them, and for exactness all that `Vocabulary.always` holds.
+    among them, and for exactness everything in `Vocabulary.always`.
     """
     tokenizer = Tokenizer.from_files(files)
     vocabulary = Vocabulary.of(tokenizer)

@@ -304,7 +304,10 @@ def test_a_value_bias_moved_past_ghosts_would_change_the_answer(form: str) -> No
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"ghost_heads": (1, 2)}, "`ghost_heads` must be 3 whole numbers from 0 to 4, one a layer. Received: [1, 2]."),
+        (
+            {"ghost_heads": (1, 2)},
+            "`ghost_heads` must be 3 whole numbers from 0 to 4, one per layer. Received: [1, 2].",
+        ),
         ({"ghost_heads": (1, 2, 5)}, "`ghost_heads` must be 3 whole numbers from 0 to 4"),
         ({"ghost_folds": (-1, 2, 1)}, "`ghost_folds` must be 3 whole numbers from 0 to 4"),
         ({"ghost_folds": (1, 2.0, 1)}, "`ghost_folds` must be 3 whole numbers"),

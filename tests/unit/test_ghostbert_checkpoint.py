@@ -69,7 +69,7 @@ def test_the_preset_is_half_of_bert_base_with_a_ghost_for_each_head_that_is_gone
     [
         ({"ghost_heads": 3}, "`ghost_heads` must be a list of whole numbers"),
         ({"ghost_heads": [1, "2"]}, "`ghost_heads` must be a list of whole numbers"),
-        ({"ghost_heads": [1]}, "`ghost_heads` must be 2 whole numbers from 0 to 2, one a layer"),
+        ({"ghost_heads": [1]}, "`ghost_heads` must be 2 whole numbers from 0 to 2, one per layer"),
         ({"ghost_folds": [1, 5]}, "`ghost_folds` must be 2 whole numbers from 0 to 2"),
         ({"ghost_on": "values"}, "`ghost_on` must be one of heads, outputs. Received: values"),
         ({"ghost_kernel": 4}, "`ghost_kernel` must be an odd number"),

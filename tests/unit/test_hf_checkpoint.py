@@ -471,7 +471,7 @@ def test_weights_that_are_not_finite_are_not_saved(tmp_path):
 
 def test_a_checkpoint_holds_the_tensors_of_its_config():
     made = tiny_encoder()
-    with pytest.raises(ValueError, match="must be those of the config"):
+    with pytest.raises(ValueError, match="must fit the config"):
         dataclasses.replace(made, tensors={**made.tensors, "more": np.zeros(1, np.float32)})
     with pytest.raises(ValueError, match="must fit the head"):
         dataclasses.replace(made, labels=["a"])

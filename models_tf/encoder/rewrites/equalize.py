@@ -1,4 +1,4 @@
-"""Channels of a tensor brought to like ranges: exact in float, and an int8 tensor with one scale for all of them loses less.
+"""Channels of a tensor get similar ranges: exact in float, and an int8 tensor with one scale for all of them loses less.
 
 A positive factor on a channel of a stream is free where all writers take it up in their columns and all readers undo it in
 their rows. A residual stream has one factor a channel from one multiplication on its skip path to the next, or from end to

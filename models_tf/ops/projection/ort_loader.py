@@ -16,7 +16,7 @@ MINIMUM_VERSION = (1, 16)  # custom ops that return a status
 
 
 def session_options_with_projection(num_threads: int = 1) -> Any:
-    """`onnxruntime.SessionOptions` with the op registered; one thread unless told otherwise."""
+    """`onnxruntime.SessionOptions` with the op registered; one thread by default."""
     try:
         version = importlib.metadata.version("onnxruntime")
     except importlib.metadata.PackageNotFoundError as error:

@@ -1,6 +1,6 @@
 """Runs the projection op once in a TFLite runtime: `python -m models_tf.ops.projection.tflite_probe litert`.
 
-Exit code 0 when the features equal those of the host, another one or a crash when the runtime's
+Exit code 0 when the features equal the host's, another one or a crash when the runtime's
 layout is not the one that `tflite_op.cc` knows. Only `tflite_loader.py` calls it, in a subprocess.
 """
 
@@ -41,4 +41,4 @@ def run(runtime: str) -> bool:
 
 if __name__ == "__main__":
     if not run(sys.argv[1]):
-        sys.exit("the features are not those of the host")
+        sys.exit("the features differ from the host's")
