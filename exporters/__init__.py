@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from exporters.training.request import TrainRequest as TrainRequest
     from exporters.training.result import TrainResult as TrainResult
     from exporters.training.run import train as train
-    from models_tf.compress.ablation import Ablation as Ablation
+    from models_tf.compress.ablation_result import Ablation as Ablation
     from models_tf.compress.settings import Compression as Compression
     from models_tf.errors import InputError as InputError
 
 _HOME = {
     "AblateRequest": "exporters.ablation.request",
-    "Ablation": "models_tf.compress.ablation",
+    "Ablation": "models_tf.compress.ablation_result",
     "CompressRequest": "exporters.compression.request",
     "CompressResult": "exporters.compression.result",
     "Compression": "models_tf.compress.settings",

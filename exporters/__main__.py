@@ -19,8 +19,8 @@ def main() -> int:
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         if signal.getsignal(number) is usual or signal.getsignal(number) == usual:
             signal.signal(number, _leave)
-    from exporters.commands.main import PROGRAM
     from exporters.commands.main import main as run
+    from exporters.commands.parser import PROGRAM
     from exporters.console import interrupt
 
     interrupt.install(PROGRAM)

@@ -7,7 +7,7 @@ from exporters.ablation.request import ALONE, HEADS, LAYERS, WHAT, AblateRequest
 from models_tf import extras
 
 if TYPE_CHECKING:
-    from models_tf.compress.ablation import Ablation
+    from models_tf.compress.ablation_result import Ablation
     from models_tf.training.progress import Progress
 
 

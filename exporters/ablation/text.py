@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from exporters.report.tables import Table, plain
-from models_tf.compress.ablation import Ablation, Change
+from models_tf.compress.ablation_result import Ablation, Change
 from models_tf.tasks.score import metric_title, metric_unit
 
 # Of a normal distribution: a change this many standard errors away from none has p < 0.01, as the paper marks it.

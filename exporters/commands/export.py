@@ -11,6 +11,7 @@ from exporters.commands.parser import PROGRAM, Parser
 from exporters.commands.request_values import request_values
 from exporters.console.terminal import Terminal
 from models_tf import registry
+from models_tf.data import DEFAULT_SEPARATOR
 from models_tf.folders.output_folder import check_free
 from quantize import recipe as recipes
 
@@ -49,7 +50,7 @@ def add_arguments(parser: Parser) -> None:
     flags.add_columns(data)
     data.add_argument(
         "--label-separator",
-        default=request.DEFAULT_SEPARATOR,
+        default=DEFAULT_SEPARATOR,
         metavar="TEXT",
         help="between labels of multi-label rows (default |)",
     )

@@ -46,7 +46,8 @@ class Placed:
 
     @functools.cached_property
     def file(self) -> ModelFile:
-        return self.format.open(self.path)
+        opened: ModelFile = self.format.open(self.path)
+        return opened
 
     def runner(self, inputs: tuple[str, ...], *, rows: int | None = None) -> Runner:
         """A runtime takes a second to load a large file."""

@@ -140,4 +140,5 @@ def _shown(name: str, values: np.ndarray, tokens: int) -> list[Any]:
         values = values[: min(tokens, _SHOWN_TOKENS)]
     if name in (HIDDEN, POOLED):
         values = values[..., :_SHOWN_CHANNELS]
-    return np.round(values.astype(np.float64), _DIGITS).tolist()
+    shown: list[Any] = np.round(values.astype(np.float64), _DIGITS).tolist()
+    return shown

@@ -25,6 +25,8 @@ COMPUTING = (
     "models_tf.training.*",
     "models_tf.*.model",
     "models_tf.ops.projection.layer",
+    "models_tf.tasks.losses",
+    "exporters.training.tokens",
 )
 BASE = [
     name
@@ -90,6 +92,11 @@ def test_a_command_whose_extra_is_missing_says_so_in_one_line_before_it_starts(n
     assert "needs tensorflow, tf_keras, tf2onnx, ai_edge_quantizer, safetensors, which are not installed" in line
     assert 'pip install "export-mobile[export]"' in line
     assert [path.name for path in tmp_path.iterdir()] == ["rows.tsv"]
+
+
+def test_every_public_name_is_imported_without_the_extras(tmp_path):
+    done = without_extras("import exporters; print([getattr(exporters, name) for name in exporters.__all__])", tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_python_function_raises_the_same_line(tmp_path):

@@ -28,7 +28,8 @@ def copies(content: bytes, *, own: int, length: int) -> Iterator[bytes]:
         model.graph.input[0].type.tensor_type.shape.dim[1].dim_value = length
         for constant, shape in list(_reshapes(model)):
             constant.CopyFrom(onnx.numpy_helper.from_array(np.array(table[shape], np.int64), constant.name))
-        return model.SerializeToString()
+        rewritten: bytes = model.SerializeToString()
+        return rewritten
 
     shapes = [shape for _, shape in _reshapes(onnx.load_from_string(content))]
     return other_length.copies(shapes, rewrite, own=own, length=length)

@@ -154,7 +154,8 @@ def _run(content: bytes, feed: Mapping[str, np.ndarray]) -> Callable[[], Any]:
     indices = {detail["name"]: detail["index"] for detail in interpreter.get_input_details()}
     for name, row in feed.items():
         interpreter.set_tensor(indices[name], row)
-    return interpreter.invoke
+    invoke: Callable[[], Any] = interpreter.invoke
+    return invoke
 
 
 def _interpreter(content: bytes, **options: Any) -> Any:
