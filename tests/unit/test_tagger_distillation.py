@@ -21,6 +21,7 @@ from models_tf.tasks.losses import task_loss, teacher_loss
 from models_tf.tasks.untagged import encode_untagged
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.unlabelled import Distillation, Taught, Words, at_students_pieces, words_loss
+from support.export_command import everything_under
 from support.tiny_vocab import tiny_tokenizer
 from support.token_training import FAST, SPECIAL, train, weights_of
 from support.train_requests import KilledError, kill_after
@@ -156,7 +157,7 @@ def test_distillation_comes_before_the_labels_and_helps(
     output, result = whole
     assert result["metric"] == "entity_f1"
     assert (result["epochs"], result["best_epoch"]) >= (4, 3)  # two of each stage; only those with labels are judged
-    assert sorted(path.name for path in output.iterdir()) == WHOLE
+    assert everything_under(output) == WHOLE
     document = json.loads((output / "training.json").read_text())
     assert document["unlabelled"] == "texts.txt"
     assert document["distill_epochs"] == 2
@@ -195,7 +196,7 @@ def test_a_killed_distillation_ends_as_if_it_had_not_been_killed(
     for name, value in weights_of(whole[0]).items():
         # Threads add in any order: float32 rounding, grown over 26 steps of 5e-3.
         np.testing.assert_allclose(weights_of(tmp_path / "cut")[name], value, atol=1e-3, err_msg=name)
-    assert sorted(path.name for path in (tmp_path / "cut").iterdir()) == WHOLE
+    assert everything_under(tmp_path / "cut") == WHOLE
 
 
 def test_labels_alone_in_the_second_stage_ask_the_teacher_for_nothing_but_the_texts(

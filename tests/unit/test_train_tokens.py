@@ -22,6 +22,7 @@ from models_tf.spec import IDS, LOGITS, MASK, SEGMENTS
 from models_tf.tasks import read_rows
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.teacher_start import start_from_teacher
+from support.export_command import everything_under
 from support.train_requests import KilledError, Lines, kill_after, request
 
 GOOD, BAD = ["good", "great", "fine"], ["bad", "poor", "awful"]
@@ -102,7 +103,7 @@ def test_training_from_scratch_learns_and_writes_a_folder_of_hugging_faces_form(
     assert result["metric"] == "accuracy"
     assert result["dev_score"] > 90
     assert result["dev_rows"] == 64
-    assert sorted(path.name for path in output.iterdir()) == [
+    assert everything_under(output) == [
         "config.json", "model.safetensors", "training.json", "vocab.txt",
     ]  # fmt: skip
     document = json.loads((output / "training.json").read_text())
@@ -170,7 +171,7 @@ def test_a_killed_training_ends_as_if_it_had_not_been_killed(
     for name, value in wanted.items():
         # Threads add in any order: float32 rounding, grown over 12 steps of 1e-3.
         np.testing.assert_allclose(found[name], value, atol=1e-4, err_msg=name)
-    assert sorted(path.name for path in (tmp_path / "cut").iterdir()) == [
+    assert everything_under(tmp_path / "cut") == [
         "config.json", "model.safetensors", "training.json", "vocab.txt",
     ]  # fmt: skip
 
@@ -322,14 +323,14 @@ def test_a_full_disk_leaves_whole_files_only(files: Path, tmp_path: Path, monkey
     written: list[int] = []
 
     def fsync(descriptor: int) -> None:
-        if len(written) == 4:  # vocabulary, weights, config, training.json: the state no longer fits
+        if len(written) == 5:  # manifest, vocabulary, weights, config, training.json: the state no longer fits
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         written.append(descriptor)
 
     monkeypatch.setattr(atomic_files.os, "fsync", fsync)
-    with pytest.raises(InputError, match="No space left on device; the best checkpoint so far is kept in"):
+    with pytest.raises(InputError, match=r"No space left on device\. The best checkpoint so far is kept in"):
         train(files, tmp_path / "m", "--epochs", "1")
-    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == [
+    assert everything_under(tmp_path / "m") == [
         "config.json", "model.safetensors", "training.json", "vocab.txt",
     ]  # fmt: skip
 
