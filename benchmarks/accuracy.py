@@ -108,7 +108,7 @@ def int8_accuracy(file: Path, labels: Path, rows: list[Row]) -> float:
 
 
 def float_accuracy(folder: Path, rows: list[Row], batch: int = 64) -> float:
-    """The Keras model, rows of like length together and without further padding: the logits are the same."""
+    """The Keras model, rows of similar length together and without further padding: the logits are the same."""
     loaded = checkpoint.load(folder)
     model = checkpoint.build(loaded)
     config = loaded.config

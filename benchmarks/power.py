@@ -4,7 +4,7 @@
         --length 256 --rows 2000 --work WORK --result docs/results/power_imdb.json
 
 DENSE is the fine-tuned BERT, NAME=FOLDER are checkpoints of powerbert. Each is exported in float32 and int8; an export that
-is done in WORK is not made again. Accuracy is that of the first `--rows` rows; float files are held against Keras on fewer,
+is done in WORK is not made again. Accuracy is that of the first `--rows` rows; float files are compared with Keras on fewer,
 since they differ from it by rounding, and have its accuracy. Latency is processor time of one thread, on a row that fills
 the length, all models in turn, as a ratio to the dense model in the same recipe and runtime; a ratio of 0.5 is twice as fast.
 Multiply-adds are counted in the float32 .tflite files.

@@ -156,7 +156,7 @@ def inputs() -> dict[str, bytes]:
 
 
 def _checkpoint(document: Mapping[str, Any], head: str, seed: int) -> dict[str, bytes]:
-    """A folder of Hugging Face's form."""
+    """A folder in Hugging Face format."""
     generator, (ending, labels) = np.random.default_rng(seed), HEADS[head]
     tokenizer = {"vocab.txt": "".join(f"{token}\n" for token in VOCABULARY).encode()}
     if document["model_type"] == "albert":

@@ -95,7 +95,7 @@ def add_compression(parser: Any) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="texts whose tokens stay: tables and tagged files as --data, or .txt with a text a line; may be repeated",
+        help="texts whose tokens stay: tables and tagged files as --data, or .txt with one text per line; may be repeated",
     )
     add(
         "--drop-characters",

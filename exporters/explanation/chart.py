@@ -1,4 +1,4 @@
-"""The picture of an explanation, as an SVG written by hand: a row a layer, words as cells that fade where they drop out."""
+"""The picture of an explanation, as SVG: one row per layer, words as cells that fade where they drop out."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""An explanation for people: each word in its column, a line a layer, a dot where the word is gone. Needs no color."""
+"""An explanation for people: each word in its column, one line per layer, a dot where the word is gone. Needs no color."""
 
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence

@@ -59,7 +59,7 @@ def profile(request: ProfileRequest, *, progress: Progress | None = None, comman
             calibration = rows.calibration_feeds(data, model.graph.input_names)
             files = artifacts.build(converted, recipe, calibration)
             del converted
-        progress.release()  # what can be wrong with the input or the recipe has had its say
+        progress.release()  # nothing can be wrong any more with the input or the recipe
         plan, profiles, counted = Plan.of(model.network), [], dict[str, int]()
         described = model.describe()
         for file in files:

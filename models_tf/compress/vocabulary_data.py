@@ -1,6 +1,6 @@
 """Which tokens the texts of files need: what `--prune-vocab` keeps. Files are read as the task reads them.
 
-Tables (.tsv .csv .jsonl), tagged words (.conll .conllu), SQuAD for question answering, and plain text, a text a line; .gz of them.
+Tables (.tsv .csv .jsonl), tagged words (.conll .conllu), SQuAD for question answering, and plain text, one per line; .gz of them.
 Whole texts count, however long. Leaves out which tokens stay in any case: `models_tf/tokenizers/vocabulary.py`.
 """
 

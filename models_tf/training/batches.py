@@ -1,4 +1,4 @@
-"""Batches from a labelled file: streamed, shuffled in a window, rows of like length together."""
+"""Batches from a labelled file: streamed, shuffled in a window, rows of similar length together."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -138,7 +138,7 @@ def _cut(window: list[_Item], batch_size: int, generator: np.random.Generator | 
 
 
 def like_length(lengths: np.ndarray, batch_size: int, generator: np.random.Generator | None) -> Iterator[np.ndarray]:
-    """Row numbers of each batch: random, rows of like length together. Without a generator: in order."""
+    """Row numbers of each batch: random, rows of similar length together. Without a generator: in order."""
     rows = np.arange(len(lengths))
     groups = [rows]
     if generator is not None:

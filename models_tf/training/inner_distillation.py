@@ -1,6 +1,6 @@
 """Learning a teacher's inside beside its logits: hidden states and attention maps, in the same steps as the task.
 
-Hidden states: the mean squared difference over tokens that are no padding, added up over the embedding and all layers, as
+Hidden states: the mean squared difference over tokens that are not padding, added up over the embedding and all layers, as
 DynaBERT has it. Attention: the cross entropy of `transfer.attention_loss`, added up over layers. Layers of a student with
 fewer are spread over the teacher's; a student of another width gets a linear map to the teacher's, in training only.
 Leaves out the logits (`tasks/losses.py`) and MobileBERT's transfer before the task (`transfer.py`).

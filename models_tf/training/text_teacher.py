@@ -33,7 +33,7 @@ _ROWS = 8192
 
 
 def is_token_model(folder: Path) -> bool:
-    """Whether a folder is of Hugging Face's form; what is wrong with another one is for its own reader to say."""
+    """Whether a folder is in Hugging Face format. Its reader says what is wrong with any other."""
     return (folder / CONFIG_FILE).is_file() and "model_type" in read_document(folder)
 
 

@@ -50,7 +50,7 @@ _GHOST_PACE = 100.0
 
 
 class TokenLearner:
-    """A `Learner`; the folder that it writes is one of Hugging Face's form and `training.json`."""
+    """A `Learner`; it writes a folder in Hugging Face format, and `training.json`."""
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ def variance_loss(student: tf.Tensor, teacher: tf.Tensor, mask: tf.Tensor) -> tf
 
 def attention_loss(student: tf.Tensor, teacher: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Cross entropy of the student's distribution over keys to the teacher's; scores [batch, head, query, key] with
-    the mask added. The mean over rows, heads and the queries that are no padding.
+    the mask added. The mean over rows, heads and the queries that are not padding.
     """
     if student.shape[1] == teacher.shape[1]:
         losses = tf.nn.softmax_cross_entropy_with_logits(tf.nn.softmax(teacher), student)
@@ -59,7 +59,7 @@ def _normalized(x: tf.Tensor) -> tf.Tensor:
 
 
 def masked_mean(values: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Over the places [batch, time] that are no padding."""
+    """Over the places [batch, time] that are not padding."""
     counted = tf.cast(mask, tf.float32)
     return tf.reduce_sum(values * counted) / tf.maximum(tf.reduce_sum(counted), 1.0)
 

@@ -70,7 +70,7 @@ def hidden_by_hand(student: Activations, teacher: Activations, sources: list[int
     for ours, source, kernel in zip(student.hidden_states, sources, maps, strict=False):
         mapped = ours.numpy() if kernel is None else ours.numpy() @ kernel
         squares = (mapped - teacher.hidden_states[source].numpy()) ** 2
-        total += squares[MASK == 1].mean()  # over the tokens that are no padding, and their channels
+        total += squares[MASK == 1].mean()  # over the tokens that are not padding, and their channels
     return total
 
 

@@ -228,7 +228,7 @@ def test_a_last_layer_for_the_first_token_alone_has_fewer_multiply_adds(target: 
     ids=["bert-base", "mobilebert"],
 )
 def test_the_formula_gives_the_known_figures_of_the_published_sizes(sizes: dict, linear: int, attention: int) -> None:
-    """The formula that the graphs above are held against."""
+    """The formula that the graphs above are compared with."""
     settings = config(sizes.pop("variant"), **sizes, max_positions=512, vocab_size=30522)
     found = by_hand(settings, HEADS["base"], 128)
     assert sum(found[part] for part in (EMBEDDING, BEFORE, AFTER, FFN)) == linear
