@@ -36,7 +36,8 @@ from models_tf.encoder.rewrites.attention import drop_key_bias, move_value_bias,
 from models_tf.encoder.rewrites.embedding import bake_segment, cut_positions, trigram_convolution
 from models_tf.encoder.rewrites.fold_norms import fold_norms
 from models_tf.encoder.rewrites.layers import first_token_only, fuse_input
-from quantize.tflite import flatbuffer
+from quantize.tflite.flatbuffer import read_model
+from quantize.tflite.graph import op_name
 
 TIME = 128
 VOCABULARY = 1000  # the table is only read from; a small one converts faster
@@ -134,8 +135,8 @@ def onnx_runtime(content: bytes) -> Callable[[], np.ndarray]:
 
 
 def operators(tflite: bytes, content: bytes) -> dict[str, dict[str, int]]:
-    model = flatbuffer.read_model(tflite)
-    counts = Counter(flatbuffer.op_name(model, operator) for operator in model.subgraphs[0].operators)
+    model = read_model(tflite)
+    counts = Counter(op_name(model, operator) for operator in model.subgraphs[0].operators)
     nodes = Counter(node.op_type for node in onnx.load_from_string(content).graph.node)
     return {"tflite": dict(counts.most_common()), "onnx": dict(nodes.most_common())}
 

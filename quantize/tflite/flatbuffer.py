@@ -12,35 +12,7 @@ import flatbuffers
 import numpy as np
 
 from quantize.arrays import Array
-from quantize.tflite.graph import (
-    OP_NAMES,
-    TYPE_NAMES,
-    Model,
-    Table,
-    add_operator_code,
-    buffer_bytes,
-    builtin_code,
-    is_constant,
-    op_name,
-    schema,
-    tensor_name,
-)
-
-__all__ = [
-    "OP_NAMES",
-    "TYPE_NAMES",
-    "Model",
-    "add_operator_code",
-    "buffer_bytes",
-    "builtin_code",
-    "is_constant",
-    "op_name",
-    "read_model",
-    "schema",
-    "table_key",
-    "tensor_name",
-    "write_model",
-]
+from quantize.tflite.graph import Model, Table, schema
 
 FILE_IDENTIFIER = b"TFL3"
 BUFFER_ALIGNMENT = 16

@@ -12,7 +12,8 @@ import pytest
 
 from exporters import ExportRequest, export
 from models_tf.ghostbert import config
-from quantize.tflite.flatbuffer import is_constant, op_name, read_model
+from quantize.tflite.flatbuffer import read_model
+from quantize.tflite.graph import is_constant, op_name
 from support.checkpoints import LABELS, LENGTH, write_checkpoint
 from support.export_command import run
 

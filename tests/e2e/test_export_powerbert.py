@@ -15,7 +15,8 @@ from test_export_tokens import assert_complete
 from exporters.commands import main as cli
 from exporters.explanation.run import explain_texts
 from models_tf.checkpoints import encoder as checkpoint
-from quantize.tflite.flatbuffer import op_name, read_model
+from quantize.tflite.flatbuffer import read_model
+from quantize.tflite.graph import op_name
 from support.checkpoints import LABELS, write_checkpoint
 from support.export_command import everything_under, run
 

@@ -12,7 +12,8 @@ from exporters.commands import main as cli
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
 from models_tf.tokenizers.tokenizer import Tokenizer
-from quantize.tflite.flatbuffer import op_name, read_model
+from quantize.tflite.flatbuffer import read_model
+from quantize.tflite.graph import op_name
 from support.checkpoints import LENGTH, write_checkpoint
 
 LAYERS = 3

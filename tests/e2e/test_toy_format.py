@@ -17,7 +17,8 @@ from exporters.formats.tensor_names import SIGNATURE
 from exporters.formats.tflite import audit as tflite_audit
 from quantize.recipe import RECIPES, Recipe, entry
 from quantize.tflite import quantizers as tflite_quantizers
-from quantize.tflite.flatbuffer import is_constant, read_model, schema, write_model
+from quantize.tflite.flatbuffer import read_model, write_model
+from quantize.tflite.graph import is_constant, schema
 
 TOY = "graphdef"
 ROUNDED = Recipe(name="rounded", description="weights in steps of 1/1024", batch_atol=1e-4)

@@ -27,7 +27,8 @@ from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
 from quantize.ranges import CalibrationRanges
 from quantize.recipe import RECIPES
 from quantize.tflite.calibrate import calibrate
-from quantize.tflite.flatbuffer import is_constant, op_name, read_model, schema
+from quantize.tflite.flatbuffer import read_model
+from quantize.tflite.graph import is_constant, op_name, schema
 from quantize.tflite.static import quantize_static
 from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
 from support import tiny_encoders

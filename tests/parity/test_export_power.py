@@ -12,7 +12,8 @@ from exporters.formats.tflite.runner import TfliteRuntimeRunner
 from exporters.verification.parity import UNDECIDED_MARGIN
 from quantize.recipe import FLOAT_RTOL
 from quantize.recipe import RECIPES as RECIPE_TABLE
-from quantize.tflite.flatbuffer import TYPE_NAMES, buffer_bytes, is_constant, op_name, read_model
+from quantize.tflite.flatbuffer import read_model
+from quantize.tflite.graph import TYPE_NAMES, buffer_bytes, is_constant, op_name
 from support import power_files, tiny_encoders
 from support.power_files import CONFIGS, HEAD, KEPT, LENGTH, RECIPES, VALUES
 

@@ -21,7 +21,8 @@ from quantize.ranges import CalibrationRanges
 from quantize.recipe import RECIPES
 from quantize.tflite import static as tflite_static
 from quantize.tflite.calibrate import calibrate
-from quantize.tflite.flatbuffer import Model, op_name, read_model, schema, tensor_name, write_model
+from quantize.tflite.flatbuffer import read_model, write_model
+from quantize.tflite.graph import Model, op_name, schema, tensor_name
 from quantize.tflite.passes.level_dense import level_dense
 from quantize.tflite.regions import float_region
 from quantize.tflite.static import quantize_static

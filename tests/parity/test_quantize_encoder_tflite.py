@@ -8,7 +8,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from quantize.tflite.flatbuffer import Model, is_constant, op_name, read_model, schema, tensor_name, write_model
+from quantize.tflite.flatbuffer import read_model, write_model
+from quantize.tflite.graph import Model, is_constant, op_name, schema, tensor_name
 from quantize.tflite.passes.split_dense import split_dense
 from quantize.tflite.ranges import with_exact_masks, with_saturated_scores
 from quantize.tflite.static import quantize_static

@@ -16,7 +16,8 @@ from exporters.formats.tflite.convert import shares_weights
 from quantize.recipe import RECIPES
 from quantize.tflite import static as tflite_static
 from quantize.tflite.calibrate import calibrate
-from quantize.tflite.flatbuffer import Model, is_constant, op_name, read_model, tensor_name, write_model
+from quantize.tflite.flatbuffer import read_model, write_model
+from quantize.tflite.graph import Model, is_constant, op_name, tensor_name
 from quantize.tflite.passes.compact import compact
 from quantize.tflite.passes.level_dense import level_dense
 from quantize.tflite.passes.share_weights import share_weights

@@ -9,7 +9,8 @@ from exporters.formats.graph import Graph
 from models_tf.errors import InputError
 from quantize.errors import RecipeError
 from quantize.recipe import RECIPES
-from quantize.tflite.flatbuffer import buffer_bytes, op_name, read_model, schema, write_model
+from quantize.tflite.flatbuffer import read_model, write_model
+from quantize.tflite.graph import buffer_bytes, op_name, schema
 from support import tiny_models
 
 

@@ -9,7 +9,8 @@ from quantize.onnx.static import quantize_static as quantize_static_onnx
 from quantize.onnx.weights import to_float16 as to_float16_onnx
 from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
 from quantize.recipe import RECIPES
-from quantize.tflite.flatbuffer import op_name, read_model, schema, write_model
+from quantize.tflite.flatbuffer import read_model, write_model
+from quantize.tflite.graph import op_name, schema
 from quantize.tflite.passes.prepend_projection import prepend_projection
 from quantize.tflite.static import quantize_static
 from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic

@@ -14,7 +14,8 @@ from exporters.formats.onnx.convert import to_onnx
 from exporters.formats.tflite.convert import to_tflite
 from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.rewrites import apply
-from quantize.tflite.flatbuffer import op_name, read_model
+from quantize.tflite.flatbuffer import read_model
+from quantize.tflite.graph import op_name
 from support.random_encoders import HEADS, TIME, config, network, rows
 
 LAYERS = 3

@@ -3,15 +3,8 @@ import copy
 import numpy as np
 import pytest
 
-from quantize.tflite.flatbuffer import (
-    BUFFER_ALIGNMENT,
-    builtin_code,
-    op_name,
-    read_model,
-    schema,
-    tensor_name,
-    write_model,
-)
+from quantize.tflite.flatbuffer import BUFFER_ALIGNMENT, read_model, write_model
+from quantize.tflite.graph import builtin_code, op_name, schema, tensor_name
 from quantize.tflite.passes.compact import compact
 from quantize.tflite.passes.elide_input_cast import elide_input_cast
 from quantize.tflite.passes.elide_requantize import elide_requantize

@@ -69,8 +69,6 @@ HEAVY = {
 APART = (("models_tf.training", "models_tf.compress"),)
 # Where a program's arguments and signals may be known.
 PROGRAM = ("exporters.commands", "exporters.console", "exporters.__main__")
-# Processes that the package itself starts with `python -m`: they have arguments, and no user types them.
-WORKERS = ("exporters.formats.tflite.runtime_worker", "models_tf.ops.projection.tflite_probe")
 
 
 def is_in(module: str, package: str) -> bool:
@@ -95,7 +93,7 @@ def broken_rules(module: str, source: str) -> list[str]:
     if not any(is_in(module, package) for package in PROGRAM):
         program = ("argparse", "signal", "_signal", "sys.argv")
         found += [f"{module} imports {name}" for name in sorted(names) if any(is_in(name, one) for one in program)]
-        if reads_arguments and module not in WORKERS:
+        if reads_arguments:
             found.append(f"{module} reads sys.argv")
     return found
 

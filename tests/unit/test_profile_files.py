@@ -50,7 +50,7 @@ def test_the_pieces_compute_what_the_whole_file_computes(name: str, recipe: str)
 
 
 def constants(model) -> set[int]:
-    from quantize.tflite.flatbuffer import is_constant
+    from quantize.tflite.graph import is_constant
 
     return {index for index, tensor in enumerate(model.subgraphs[0].tensors) if is_constant(model, tensor)}
 

@@ -15,7 +15,8 @@ from exporters.formats.tflite import runner as tflite_runner
 from exporters.formats.tflite.convert import to_tflite
 from exporters.formats.tflite.runtime_worker import pack, unpack
 from models_tf.errors import InputError
-from quantize.tflite.flatbuffer import read_model, schema, tensor_name, write_model
+from quantize.tflite.flatbuffer import read_model, write_model
+from quantize.tflite.graph import schema, tensor_name
 
 
 def test_tflite_texts_keep_nul_bytes_at_the_end():

@@ -7,7 +7,8 @@ from exporters.formats.base import get
 from quantize import significance
 from quantize.recipe import RECIPES
 from quantize.significance import ADD, CAST, ELEMENT, MEAN, MOVE, OTHER, SOFTMAX, TOP, Step
-from quantize.tflite.flatbuffer import op_name, read_model, schema, write_model
+from quantize.tflite.flatbuffer import read_model, write_model
+from quantize.tflite.graph import op_name, schema
 from support import power_files
 
 INT8 = RECIPES["int8"]

@@ -19,7 +19,7 @@ from exporters.formats.tflite.tensors import (
     weights,
     zero_points,
 )
-from quantize.tflite.flatbuffer import is_constant, op_name
+from quantize.tflite.graph import is_constant, op_name
 from quantize.tflite.operators import DYNAMIC_FLOAT, LOOKUP, WEIGHTED
 from quantize.tflite.passes.prepend_projection import CUSTOM_OP
 from quantize.tflite.regions import float_region

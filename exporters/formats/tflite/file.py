@@ -12,7 +12,8 @@ from exporters.formats import model_file
 from exporters.formats.model_file import Check, ModelFile, Signature, TensorInfo, is_weights, readable
 from exporters.formats.tflite import tensors, verifier
 from exporters.formats.tflite.versions import min_runtime
-from quantize.tflite.flatbuffer import is_constant, op_name, read_model, tensor_name
+from quantize.tflite.flatbuffer import read_model
+from quantize.tflite.graph import is_constant, op_name, tensor_name
 
 FORMAT = "tflite"
 # Of a file without signatures, which older converters write.
@@ -22,7 +23,7 @@ _WEIGHT_TYPES = {"FLOAT32": np.float32, "FLOAT16": np.float16, "INT8": np.int8}
 
 @dataclass(frozen=True, kw_only=True)
 class TfliteFile(ModelFile):
-    """`model` is the object tree of `quantize.tflite.flatbuffer`; nobody may edit it."""
+    """`model` is the object tree of `quantize.tflite.graph`; nobody may edit it."""
 
     model: Any = field(repr=False, compare=False)
 

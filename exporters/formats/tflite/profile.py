@@ -28,7 +28,8 @@ from exporters.profiling.parts import (
     multiply_adds_of_parts,
 )
 from exporters.profiling.timing import Timing, interleaved, summarize
-from quantize.tflite.flatbuffer import is_constant, op_name, write_model
+from quantize.tflite.flatbuffer import write_model
+from quantize.tflite.graph import is_constant, op_name
 
 _KINDS = {
     "FULLY_CONNECTED": MATMUL,

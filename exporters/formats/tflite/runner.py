@@ -1,4 +1,4 @@
-"""Runners of .tflite files: LiteRT in this process, tflite-runtime in one of its own. int8 outputs become float."""
+"""Runners of .tflite files: LiteRT in this process, tflite-runtime in its own. int8 outputs become float."""
 
 import io
 import subprocess
@@ -22,7 +22,7 @@ from exporters.formats.runners import (
 )
 from exporters.formats.tensor_names import SIGNATURE, TEXT
 from exporters.formats.tflite.runtime_worker import RUNTIME as TFLITE_RUNTIME
-from exporters.formats.tflite.runtime_worker import pack
+from exporters.formats.tflite.runtime_worker import request
 from models_tf.ops.projection import tflite_loader
 
 LITERT = "litert"
@@ -82,16 +82,9 @@ class TfliteRuntimeRunner:
         return tflite_loader.installed_version(TFLITE_RUNTIME) is not None
 
     def __call__(self, feed: Feed) -> Outputs:
-        command = [
-            sys.executable,
-            "-m",
-            "exporters.formats.tflite.runtime_worker",
-            str(self._path),
-            ",".join(self.inputs),
-        ]
         done = subprocess.run(
-            command,
-            input=pack({name: feed[name] for name in self.inputs}),
+            [sys.executable, "-m", "exporters.formats.tflite.runtime_worker"],
+            input=request(self._path, {name: feed[name] for name in self.inputs}),
             capture_output=True,
             timeout=_WORKER_SECONDS,
             check=False,
@@ -107,7 +100,7 @@ class TfliteRuntimeRunner:
 def make_interpreter(
     content: bytes, *, inputs: Iterable[str] = (), runtime: str = LITERT, threads: int = 1, **options: Any
 ) -> Any:
-    """Text-in files get the projection op; all others must do without, which this proves."""
+    """Text-in files get the projection op; all others must run without it, which this proves."""
     if TEXT in inputs:
         return tflite_loader.interpreter(content, runtime=runtime, num_threads=threads, **options)
     tflite_loader.check_company(runtime)
@@ -116,10 +109,10 @@ def make_interpreter(
 
 
 def as_input(values: Values) -> np.ndarray:
-    """Texts as TFLite's Python interface takes them: dtype object, for numpy's own byte strings lose NULs at the end."""
+    """Texts as TFLite's Python interface takes them: dtype object, since numpy's byte strings lose trailing NULs."""
     return values if isinstance(values, np.ndarray) else np.array([*values, b""], object)[:-1]
 
 
 def _import_root() -> Path:
-    """Where the packages lie: the worker must find the same ones, whatever the current folder is."""
+    """Where the packages are: the worker must find the same ones from any current folder."""
     return Path(__file__).resolve().parents[3]

@@ -1,12 +1,13 @@
-"""Runs one .tflite file in tflite-runtime, in a process of its own: beside TensorFlow it cannot be loaded.
+"""Runs one .tflite file in tflite-runtime, in its own process: it cannot be loaded beside TensorFlow.
 
-`python -m exporters.formats.tflite.runtime_worker MODEL INPUT[,INPUT...]` reads an .npz from stdin (an array by the name of each
-input; texts as NAME.blob and NAME.offsets) and writes an .npz of the outputs to stdout. An error is one line on stderr
-and exit code 1.
+`runner.py` starts it with `python -m`. Stdin holds a line with the model's path (JSON), then an .npz with one array per
+input; texts are NAME.blob and NAME.offsets. The outputs go to stdout as .npz. An error is one line on stderr and exit
+code 1.
 """
 
 import io
 import itertools
+import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,8 +19,13 @@ RUNTIME = "tflite-runtime"
 _BLOB, _OFFSETS = ".blob", ".offsets"
 
 
+def request(path: Path, feed: Mapping[str, np.ndarray | Sequence[bytes]]) -> bytes:
+    """What the worker reads from stdin."""
+    return json.dumps(str(path)).encode() + b"\n" + pack(feed)
+
+
 def pack(feed: Mapping[str, np.ndarray | Sequence[bytes]]) -> bytes:
-    """The worker's input."""
+    """Inputs by name as .npz. Keeps their order."""
     arrays: dict[str, np.ndarray] = {}
     for name, values in feed.items():
         if isinstance(values, np.ndarray):
@@ -38,6 +44,7 @@ def packed(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, np.ndarray | Sequence[bytes]]:
+    """The inverse of `pack`."""
     feed: dict[str, np.ndarray | Sequence[bytes]] = {}
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         for key in arrays:
@@ -56,9 +63,9 @@ def main() -> int:
     answer = os.dup(1)
     os.dup2(2, 1)  # the runtime may print; stdout belongs to the answer
     try:
-        path, inputs = Path(sys.argv[1]), tuple(sys.argv[2].split(","))
-        runner = TfliteRunner(path.read_bytes(), name=path.name, inputs=inputs, runtime=RUNTIME)
-        outputs = runner(unpack(sys.stdin.buffer.read()))
+        path = Path(json.loads(sys.stdin.buffer.readline()))
+        feed = unpack(sys.stdin.buffer.read())
+        outputs = TfliteRunner(path.read_bytes(), name=path.name, inputs=tuple(feed), runtime=RUNTIME)(feed)
     except (ImportError, RuntimeError, ValueError) as error:
         print(" ".join(str(error).split()), file=sys.stderr)
         return 1

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from exporters.formats.model_file import MIN_WEIGHT_ELEMENTS
-from quantize.tflite.flatbuffer import TYPE_NAMES, is_constant, op_name
+from quantize.tflite.graph import TYPE_NAMES, is_constant, op_name
 from quantize.tflite.operators import BIAS, LOOKUP, WEIGHTED
 
 

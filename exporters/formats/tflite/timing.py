@@ -11,7 +11,8 @@ from exporters.formats.other_length import Shape
 from exporters.formats.runners import Feed
 from exporters.formats.tensor_names import FEATURES
 from exporters.formats.tflite.runner import as_input, make_interpreter
-from quantize.tflite.flatbuffer import buffer_bytes, op_name, read_model, schema, write_model
+from quantize.tflite.flatbuffer import read_model, write_model
+from quantize.tflite.graph import buffer_bytes, op_name, schema
 
 
 def start(content: bytes, feed: Feed) -> TimedRun:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from exporters.formats.tflite.tensors import scales, weights
-from quantize.tflite.flatbuffer import op_name
+from quantize.tflite.graph import op_name
 from quantize.tflite.passes.prepend_projection import CUSTOM_OP
 
 # Oldest TFLite for an operator's version (tensorflow/lite/tools/versioning/runtime_version.cc), where it is later than

@@ -127,7 +127,8 @@ def _probe(runtime: str, _version: str) -> str:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     try:
         done = subprocess.run(
-            [*PROBE_COMMAND, runtime],
+            PROBE_COMMAND,
+            input=runtime,
             env=environment,
             capture_output=True,
             text=True,

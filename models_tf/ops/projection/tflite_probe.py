@@ -1,7 +1,7 @@
-"""Runs the projection op once in a TFLite runtime: `python -m models_tf.ops.projection.tflite_probe litert`.
+"""Runs the projection op once in the TFLite runtime that stdin names.
 
-Exit code 0 when the features equal the host's, another one or a crash when the runtime's
-layout is not the one that `tflite_op.cc` knows. Only `tflite_loader.py` calls it, in a subprocess.
+Exit code 0 when the features equal the host's; any other code, or a crash, when the runtime's layout is not the one
+that `tflite_op.cc` knows. Only `tflite_loader.py` starts it, with `python -m`.
 """
 
 import sys
@@ -40,5 +40,5 @@ def run(runtime: str) -> bool:
 
 
 if __name__ == "__main__":
-    if not run(sys.argv[1]):
+    if not run(sys.stdin.read().strip()):
         sys.exit("the features differ from the host's")
