@@ -1,5 +1,4 @@
-"""ALBERT's config.json <-> `EncoderConfig`: the word embedding is projected behind its norm, and groups of layers share
-their weights.
+"""ALBERT's config.json <-> `EncoderConfig`: a word embedding projected after its norm, and layers that share weights.
 
 Absent keys take the defaults of `transformers`' AlbertConfig, which are those of xxlarge. Keys of ours say which tokens
 each layer keeps (as in PoWER-BERT) and how wide layers are after compression. `transformers` reads a model with the
@@ -63,16 +62,17 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def shared_layers(runs: int, groups: int, inner: int) -> tuple[int, ...]:
-    """For each layer whose weights it uses: each run goes through the `inner` layers of its group. Empty where no layer is
-    used twice.
+    """For each layer, the number of the weights it uses; empty if no weights are used twice.
+
+    A group has `inner` layers, and each run passes through all of them.
     """
-    # With the division of `transformers`, whose rounding decides where groups are not of one size.
+    # The same division as in `transformers`: its rounding decides when the groups cannot be equal in size.
     found = tuple(int(run / (runs / groups)) * inner + layer for run in range(runs) for layer in range(inner))
     return found if len(set(found)) < len(found) else ()
 
 
 def groups_of(config: EncoderConfig) -> tuple[int, int]:
-    """`num_hidden_groups` and `inner_group_num` that mean the config's sharing."""
+    """`num_hidden_groups` and `inner_group_num` for the config's sharing."""
     layers, stored = config.num_layers, len(config.first_uses)
     wanted = config.shared_layers if stored < layers else ()
     for inner in range(1, stored + 1):
@@ -92,7 +92,7 @@ def _complete(document: Document, values: dict[str, Any]) -> dict[str, Any]:
     if groups > runs:
         document.fail("num_hidden_groups", f"at most `num_hidden_layers`, {runs}, or groups stay unused", groups)
     if inner > 1 and groups == runs:
-        # Nothing is shared, and the config would not say which of these layers are of one group.
+        # Nothing is shared, so the config could not say which layers form a group.
         document.fail("inner_group_num", f"1 where each of {groups} groups runs once", inner)
     shared = shared_layers(runs, groups, inner)
     return bert.complete(document, values) | {
@@ -105,7 +105,7 @@ def _complete(document: Document, values: dict[str, Any]) -> dict[str, Any]:
 def _split(config: EncoderConfig) -> dict[str, Any]:
     groups, inner = groups_of(config)
     values = fields_of(config) | {"runs": config.num_layers // inner, "groups": groups, "inner": inner}
-    # Layers 0, 1, 2 with weights of their own are said by the groups, too.
+    # The groups also describe layers that share nothing (0, 1, 2).
     return {name: value for name, value in values.items() if name not in ("num_layers", "shared_layers")}
 
 

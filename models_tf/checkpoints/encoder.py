@@ -1,7 +1,7 @@
 """`EncoderCheckpoint`: a token model as values, read from and written to a folder in Hugging Face format.
 
-`transformers` can read what is written. Needs neither TensorFlow nor PyTorch (PyTorch for .bin files only). Leaves out
-which head is read (`head_choice.py`) and what the tokenizer files mean (`models_tf/tokenizers`).
+`transformers` can read what is written. Needs neither TensorFlow nor PyTorch (PyTorch for .bin files only). Choosing
+the head is left to `head_choice.py`, the tokenizer files to `models_tf/tokenizers`.
 """
 
 import dataclasses
@@ -28,9 +28,9 @@ from models_tf.encoder.heads import BASE, CLASSIFICATION, Head, make_head
 from models_tf.errors import InputError
 from models_tf.tokenizers.files import TOKENIZER_FILES, read_tokenizer_files
 
-# A key of ours in config.json: weights that no training has seen.
+# Our own key in config.json: the weights were never trained.
 UNTRAINED_KEY = "export_mobile_untrained"
-# What a document says of a head; it is written anew with the head.
+# Keys that describe the head; they are rewritten with it.
 _HEAD_KEYS = ("num_labels", "id2label", "label2id", "problem_type")
 
 
@@ -63,15 +63,15 @@ class EncoderCheckpoint:
 
     @property
     def problem_type(self) -> str | None:
-        """`regression`, `single_label_classification`, `multi_label_classification`, or None where nothing is said."""
+        """`regression`, `single_label_classification`, `multi_label_classification`, or None if not stated."""
         return self.document.get("problem_type")
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenCheckpoint:
-    """A checkpoint folder whose weights are not read yet: `read` does, for the head that is wanted.
+    """A checkpoint folder whose weights are not read yet; `read` reads them for the head you ask for.
 
-    `stored` is the kind of its head, None where config.json does not say.
+    `stored` is the kind of its head, None if config.json does not say.
     """
 
     folder: Path
@@ -87,7 +87,7 @@ class OpenCheckpoint:
 
     @property
     def head_kind(self) -> str:
-        """The stored head, or "base" where there is none that this family of models can have."""
+        """The stored head, or "base" if there is none that this model family supports."""
         return self.stored if self.stored in self.family.heads else BASE
 
     @property
@@ -98,11 +98,11 @@ class OpenCheckpoint:
     def read(
         self, *, head: str | None = None, new_head_labels: Sequence[str] | None = None, seed: int = 0
     ) -> EncoderCheckpoint:
-        """Strict: a tensor that is missing, unread, of another shape or not finite is an InputError that names it.
+        """Strict: a tensor that is missing, unread, misshapen or not finite is an InputError that names it.
 
-        `head` must be the checkpoint's own, or "base" to leave the head out; "sentence-order" is a classification, which a
-        pretraining checkpoint may have too. With `new_head_labels` (for training; empty for questions) a head that is not
-        there for these labels is drawn at random, and the pooler where it is absent.
+        `head` must be the checkpoint's own, or "base" for no head. "sentence-order" is a classification head that a
+        pretraining checkpoint may also have. With `new_head_labels` (for training; empty for question answering), a
+        head that does not exist for these labels is drawn at random, and so is a missing pooler.
         """
         weights = open_weights(self.folder)
         chosen = choose_head(
@@ -132,7 +132,7 @@ class OpenCheckpoint:
     def _tensors(
         self, weights: WeightFiles, chosen: ChosenHead, *, fresh: bool, seed: int
     ) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
-        """All tensors, and the names of those that were drawn: a new head, and the pooler where a `fresh` one needs it."""
+        """All tensors, and the names of those drawn at random: a new head, and the pooler if that head needs one."""
         family, config = self.family, self.config
         prefix = family.prefix if any(name.startswith(family.prefix) for name in weights.names) else ""
         shapes = config.shapes(chosen.head)
@@ -174,7 +174,7 @@ def load(
     new_head_labels: Sequence[str] | None = None,
     seed: int = 0,
 ) -> EncoderCheckpoint:
-    """All of a checkpoint folder or hub id; the head is as `OpenCheckpoint.read` takes it."""
+    """A whole checkpoint from a folder or hub id; for the head, see `OpenCheckpoint.read`."""
     return open_checkpoint(source, model=model).read(head=head, new_head_labels=new_head_labels, seed=seed)
 
 
@@ -187,8 +187,9 @@ def random_init(
     seed: int = 0,
     tokenizer_files: Mapping[str, bytes] | None = None,
 ) -> EncoderCheckpoint:
-    """Random weights for a preset's name (None: the family's first) or a config.json document: for sizes and speed, and
-    to train from scratch.
+    """Random weights, to measure size and speed or to train from scratch.
+
+    For a preset by name (None: the family's first) or a config.json document.
     """
     family = registry.get(model).family()
     document = dict(source if isinstance(source, Mapping) else family.preset(source))
@@ -210,7 +211,7 @@ def random_init(
 
 
 def save(folder: Path, checkpoint: EncoderCheckpoint, *, beside: Mapping[str, bytes] | None = None) -> None:
-    """config.json, model.safetensors, the tokenizer's files and those to lie `beside` them: all or none."""
+    """Writes config.json, model.safetensors, the tokenizer's files and the files `beside` them: all or none."""
     from safetensors.numpy import save as to_bytes
 
     family = registry.get(checkpoint.model_name).family()
@@ -226,20 +227,20 @@ def save(folder: Path, checkpoint: EncoderCheckpoint, *, beside: Mapping[str, by
         {
             **checkpoint.tokenizer_files,
             **(beside or {}),
-            WEIGHTS_FILE: to_bytes(tensors, metadata={"format": "pt"}),  # `transformers` asks for the format
+            WEIGHTS_FILE: to_bytes(tensors, metadata={"format": "pt"}),  # `transformers` wants the format
             CONFIG_FILE: (json.dumps(document, indent=2) + "\n").encode(),
         },
-        # Weights of another epoch fit the config that is there. Those of another model do not: then the folder is not
-        # a checkpoint until the last rename.
+        # Weights of another epoch fit the config already there; those of another model do not. In that case the
+        # folder is not a checkpoint until the last rename.
         remove_first=None if _is_same_model(folder, document) else CONFIG_FILE,
     )
     if checkpoint.tokenizer_files:
         for name in set(TOKENIZER_FILES) - set(checkpoint.tokenizer_files):
-            (folder / name).unlink(missing_ok=True)  # of the checkpoint that was there
+            (folder / name).unlink(missing_ok=True)  # left from the previous checkpoint
 
 
 def to_document(checkpoint: EncoderCheckpoint) -> dict[str, Any]:
-    """config.json as it is written: as read, with what the config, the head and the labels say."""
+    """config.json as written: as read, updated with the config, the head and the labels."""
     family = registry.get(checkpoint.model_name).family()
     dropped = {*_HEAD_KEYS, "architectures", "torch_dtype", "dtype", UNTRAINED_KEY}
     kept = {key: value for key, value in checkpoint.document.items() if key not in dropped}
@@ -262,7 +263,7 @@ def to_document(checkpoint: EncoderCheckpoint) -> dict[str, Any]:
 
 
 def with_tensors(checkpoint: EncoderCheckpoint, tensors: dict[str, np.ndarray]) -> EncoderCheckpoint:
-    """After training: other values under the same names."""
+    """After training: new values under the same names."""
     return dataclasses.replace(checkpoint, tensors=tensors, trained=True, new_tensors=())
 
 

@@ -1,4 +1,4 @@
-"""Which head a checkpoint is read with: its own, none, a new one for other labels, or ALBERT's layer of sentence order."""
+"""Which head a checkpoint is read with: its own, none, a new one for other labels, or ALBERT's sentence-order layer."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -25,8 +25,10 @@ from models_tf.errors import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenHead:
-    """`is_stored`: config.json describes it. `is_new`: its weights are drawn at random. `layer` is PyTorch's name of its
-    layer where that is not the usual one. `replaces` is the kind of the stored head where that is not read.
+    """The head to read.
+
+    `is_stored`: config.json describes it. `is_new`: its weights are drawn at random. `layer` is PyTorch's name for its
+    layer if not the usual one. `replaces` is the kind of the stored head if that one is not read.
     """
 
     head: Head
@@ -47,7 +49,7 @@ def choose_head(
     asked: str | None,
     new_labels: Sequence[str] | None,
 ) -> ChosenHead:
-    """See `OpenCheckpoint.read`. `stored` is the kind of head that config.json names, `tensors` are PyTorch's names."""
+    """See `OpenCheckpoint.read`. `stored` is the kind of head named in config.json, `tensors` are PyTorch's names."""
     layer = _order_layer(family, tensors, stored, asked, new_labels)
     if layer is not None:
         head = make_head(CLASSIFICATION, ORDER_LABELS)
@@ -74,7 +76,7 @@ def choose_head(
 
 
 def stored_labels(document: Mapping[str, Any], kind: str, where: str) -> list[str]:
-    """The labels that config.json has for this kind of head."""
+    """The labels in config.json for this kind of head."""
     reader = Document(values=document, where=where)
     if kind == BASE:
         return []
@@ -114,7 +116,7 @@ def _head_kind(stored: str | None, head: str | None, where: str, *, fresh: bool)
 def _order_layer(
     family: Family, tensors: Collection[str], stored: str | None, head: str | None, new_labels: Sequence[str] | None
 ) -> str | None:
-    """The layer of a pretraining checkpoint that tells sentence order, where such a head is asked for."""
+    """The sentence-order layer of a pretraining checkpoint, if that head is asked for."""
     asked = head == SENTENCE_ORDER or (head == CLASSIFICATION and tuple(new_labels or ()) == ORDER_LABELS)
     layer = family.order_layer
     return layer if asked and layer and stored in (None, BASE) and f"{layer}.weight" in tensors else None

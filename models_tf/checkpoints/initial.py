@@ -1,17 +1,17 @@
-"""Weights before any training: a truncated normal, as BERT starts; norms are 1 and 0, biases 0; ghosts of their own kind."""
+"""Weights before training: truncated normal as in BERT, norms 1 and 0, biases 0; ghosts have their own deviation."""
 
 import zlib
 from collections.abc import Mapping
 
 import numpy as np
 
-LIMIT = 2.0  # in standard deviations; what is beyond is drawn again
-# Logits of a ghost's kernel go through a softmax: ghosts must differ at the start, or they learn the same.
+LIMIT = 2.0  # in standard deviations; values beyond it are drawn again
+# A ghost's kernel goes through a softmax: ghosts must differ at the start, or they all learn the same.
 GHOST_DEVIATION = 1.0
 
 
 def initial_tensors(shapes: Mapping[str, tuple[int, ...]], deviation: float, seed: int) -> dict[str, np.ndarray]:
-    """Each tensor depends on its name and the seed alone: another head leaves the encoder as it is."""
+    """Each tensor depends only on its name and the seed: another head leaves the encoder unchanged."""
     return {name: _initial(name, shape, deviation, seed) for name, shape in shapes.items()}
 
 

@@ -1,5 +1,6 @@
-"""Strict porting between PyTorch's tensors and ours: nothing missing, nothing unread, every shape right, every value
-finite. The names are in `rename.py`.
+"""Strict porting between PyTorch's tensors and ours: none missing, none unread, all shapes right, all values finite.
+
+The names are in `rename.py`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -10,7 +11,7 @@ from models_tf.checkpoints.rename import PortLine
 from models_tf.checkpoints.weights import WeightFiles
 from models_tf.errors import InputError
 
-# Names of the first checkpoints (TensorFlow's), as old files still have them.
+# Names from the first (TensorFlow) checkpoints, still found in old files.
 OLD_SUFFIXES = {".LayerNorm.gamma": ".LayerNorm.weight", ".LayerNorm.beta": ".LayerNorm.bias"}
 
 
@@ -22,8 +23,10 @@ def port(
     ignore: Collection[str] = (),
     absent: Collection[str] = (),
 ) -> dict[str, np.ndarray]:
-    """Every tensor of `shapes` by our name, in that order. `ignore` are PyTorch's names that may be there and are not
-    read, `absent` are our names that may be missing and are then not in the result.
+    """Every tensor of `shapes` by our name, in that order.
+
+    `ignore` are PyTorch's names that may exist and are not read. `absent` are our names that may be missing; the result
+    then lacks them.
     """
     by_name = {line.ours: line for line in lines}
     if set(by_name) != set(shapes) or len(by_name) != len(lines):
@@ -32,7 +35,7 @@ def port(
     wanted = {line.theirs for line in lines}
     missing = [by_name[ours].theirs for ours in shapes if by_name[ours].theirs not in stored and ours not in absent]
     if missing:
-        # Most of them: the file is another model's, which one name of it shows best.
+        # If most are missing, the file belongs to another model; one of its names shows that best.
         others = [name for name in stored if name not in wanted] if len(missing) > len(shapes) / 2 else []
         received = f" Received: tensors of another model, such as {others[0]}." if others else ""
         raise InputError(
@@ -66,7 +69,7 @@ def to_stored(tensors: Mapping[str, np.ndarray], lines: Sequence[PortLine]) -> d
 
 
 def _stored_names(weights: WeightFiles) -> dict[str, str]:
-    """Today's name -> the name in the file."""
+    """Current name -> name in the file."""
     stored: dict[str, str] = {}
     for name in weights.names:
         today = name
@@ -83,7 +86,8 @@ def _read(weights: WeightFiles, name: str, line: PortLine, shape: tuple[int, ...
     expected, received = line.swap(shape), weights.shape(name)
     if received != expected:
         raise InputError(
-            f"{weights.file(name)}: tensor {name} must have shape {expected}, as config.json says. Received: {received}."
+            f"{weights.file(name)}: tensor {name} must have shape {expected}, as config.json says. "
+            f"Received: {received}."
         )
     value = weights.read(name)
     if not np.isfinite(value).all():

@@ -1,8 +1,8 @@
-"""`ProjectionCheckpoint`: a model on projection features as values, read from and written to a folder of config.json,
-model.safetensors and labels.txt. No pickle, no code.
+"""`ProjectionCheckpoint`: a model on projection features as values, read from and written to a folder.
 
-Loading is strict: a missing, unread or wrongly shaped tensor is an error that names it. Saving over a checkpoint is
-safe: the files are on disk before the first is replaced, and a kill in between leaves a folder that loads.
+The folder holds config.json, model.safetensors and labels.txt: no pickle, no code. Loading is strict: a missing, unread
+or misshapen tensor is an error that names it. Saving over a checkpoint is safe: all files are on disk before the first
+is replaced, and a kill in between leaves a folder that loads.
 """
 
 import json
@@ -25,7 +25,7 @@ CONFIG_FILE, WEIGHTS_FILE, LABELS_FILE = "config.json", "model.safetensors", "la
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectionCheckpoint:
-    """A model as values. `training` holds how it was made; nothing reads it back."""
+    """A model as values. `training` records how it was made; nothing reads it back."""
 
     model_name: str
     config: Any
@@ -45,8 +45,8 @@ def save(folder: Path, checkpoint: ProjectionCheckpoint) -> None:
         "training": checkpoint.training,
     }
     weights = {name: np.ascontiguousarray(value) for name, value in checkpoint.weights.items()}
-    # The weights of another epoch fit the config and labels that are there. Those of another model do not: then the
-    # folder is not a checkpoint until the last rename.
+    # Weights of another epoch fit the config and labels already there; those of another model do not. In that case
+    # the folder is not a checkpoint until the last rename.
     same = _is_same_model(folder, checkpoint)
     write_files(
         folder,
@@ -90,7 +90,8 @@ def load(folder: Path) -> ProjectionCheckpoint:
     labels = _read_labels(folder / LABELS_FILE)
     if len(labels) != config.num_labels:
         raise InputError(
-            f"{folder / LABELS_FILE} must hold {config.num_labels} labels, as config.json says. Received: {len(labels)}."
+            f"{folder / LABELS_FILE} must hold {config.num_labels} labels, as config.json says. "
+            f"Received: {len(labels)}."
         )
     return ProjectionCheckpoint(
         model_name=entry.name,
@@ -123,7 +124,8 @@ def set_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
         value = weights[name]
         if tuple(value.shape) != tuple(variable.shape):
             raise InputError(
-                f"{WEIGHTS_FILE}: tensor {name} must have shape {tuple(variable.shape)}. Received: {tuple(value.shape)}."
+                f"{WEIGHTS_FILE}: tensor {name} must have shape {tuple(variable.shape)}. "
+                f"Received: {tuple(value.shape)}."
             )
         with np.errstate(over="ignore"):
             value = value.astype(np.float32)
@@ -178,7 +180,7 @@ def _read_weights(path: Path) -> dict[str, np.ndarray]:
         weights = load_file(path)
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{path} is damaged or not a safetensors file: {error}.") from error
-    except (KeyError, TypeError, AttributeError) as error:  # a type that numpy does not have
+    except (KeyError, TypeError, AttributeError) as error:  # a type numpy lacks
         raise InputError(f"{path} must hold tensors of type F16, F32 or F64. Received: {error}.") from error
     for name, value in weights.items():
         if value.dtype.kind != "f":

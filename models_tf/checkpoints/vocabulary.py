@@ -1,7 +1,7 @@
-"""A checkpoint with some of its tokens: rows of the word embedding, the tokenizer's files and the numbers in config.json.
+"""A checkpoint cut down to some of its tokens: the word embedding, the tokenizer's files and the ids in config.json.
 
-On texts whose tokens are all kept, ids are the same up to their numbers and so are all answers: see `models_tf/tokenizers/vocabulary.py`.
-Other texts fall into smaller pieces that were kept, or become unknown.
+A text whose tokens are all kept gets the same tokens, renumbered, and the same outputs (see
+`models_tf/tokenizers/vocabulary.py`). Other texts split into smaller pieces that were kept, or become unknown.
 """
 
 import dataclasses
@@ -21,18 +21,18 @@ WORDS = "word_embedding"
 
 
 def kept_tokens(checkpoint: EncoderCheckpoint, used: Collection[int], *, characters: bool = True) -> list[int]:
-    """The numbers that stay: the `used` ones, special tokens, and single `characters`; ascending."""
+    """Ids that stay, ascending: the `used` ones, special tokens and, with `characters`, single characters."""
     return kept_numbers(Tokenizer.from_files(checkpoint.tokenizer_files), used, characters=characters)
 
 
 def kept_numbers(tokenizer: Tokenizer, used: Collection[int], *, characters: bool = True) -> list[int]:
-    """`kept_tokens` of a tokenizer alone."""
+    """`kept_tokens` for a tokenizer alone."""
     known = vocabulary.Vocabulary.of(tokenizer)
     return sorted({*used, *known.always, *(known.characters if characters else ())})
 
 
 def keep_rows(network: Network, kept: Sequence[int]) -> Network:
-    """The network with these rows of its word embedding, in their order. The one of padding must be among them."""
+    """The network with only these rows of its word embedding, in this order. Padding must be among them."""
     config = network.config
     if config.pad_id not in kept:
         raise ValueError(f"`kept` must hold padding, {config.pad_id}. Received: {len(kept)} others.")
@@ -43,7 +43,7 @@ def keep_rows(network: Network, kept: Sequence[int]) -> Network:
 
 
 def keep_tokens(checkpoint: EncoderCheckpoint, kept: Collection[int]) -> EncoderCheckpoint:
-    """The checkpoint with these tokens, which are numbered from 0 in the same order. An old one is left as it is."""
+    """A copy of the checkpoint with only these tokens, renumbered from 0 in the same order."""
     order = sorted({*kept, checkpoint.config.pad_id})
     network = Network(config=checkpoint.config, head=checkpoint.head, tensors=checkpoint.tensors)
     smaller = keep_rows(network, order)
@@ -57,7 +57,7 @@ def keep_tokens(checkpoint: EncoderCheckpoint, kept: Collection[int]) -> Encoder
 
 
 def renumbered(document: dict[str, Any], kept: Sequence[int]) -> dict[str, Any]:
-    """config.json with its special tokens (`bos_token_id` and the like) by their new numbers; one that went is gone."""
+    """config.json with its special tokens (`bos_token_id` and so on) renumbered; removed ones are dropped."""
     numbers = {old: new for new, old in enumerate(kept)}
     found = {}
     for key, value in document.items():
@@ -70,8 +70,9 @@ def renumbered(document: dict[str, Any], kept: Sequence[int]) -> dict[str, Any]:
 
 
 def in_vocabulary_of(teacher: EncoderCheckpoint, tokenizer: Tokenizer) -> EncoderCheckpoint | None:
-    """A teacher that reads the ids of a student whose tokens are some of its own, in any order; None where others are among
-    them. On texts that both cut into the same pieces its answers are what they were.
+    """The teacher, reading the student's ids; None if the student has tokens that the teacher lacks.
+
+    On texts that both split into the same pieces its outputs are unchanged.
     """
     if not teacher.tokenizer_files:
         return None

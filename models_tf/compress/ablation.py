@@ -1,8 +1,8 @@
 """The accuracy of a model without one of its heads, with one head alone in its layer, and without one of its layers.
 
-As the tables of Michel et al., "Are sixteen heads really better than one?": nothing is trained in between. A head is
-masked where the one forward pass asks (`alter_context`), so the model is built and traced once; a layer is dropped as
-`compress` drops it. Any token model can be looked at. A head of weights that several layers share is masked in all of them.
+Follows the tables of Michel et al., "Are sixteen heads really better than one?": nothing is trained in between. A head
+is masked through the forward pass's hook (`alter_context`), so the model is built and traced once; a layer is dropped
+as `compress` drops it. Works for any token model. A head whose weights several layers share is masked in all of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,12 +22,12 @@ from models_tf.spec import LOGITS
 from models_tf.tasks import CLASSIFICATION
 from models_tf.tasks.rows import TaskRows
 
-# Gets how many variants are done, and how many there are.
+# Called with the number of variants done and the total.
 Report = Callable[[int, int], None]
 
 
 class MaskedPredictor(Predictor):
-    """Runs a model with some of its heads masked. `masks[number]` holds a 1 or 0 for each head of the weights `layers.N`."""
+    """Runs a model with some heads masked. `masks[number]` holds a 1 or 0 for each head of the weights `layers.N`."""
 
     def __init__(self, model: Encoder) -> None:
         super().__init__(model)
@@ -40,7 +40,7 @@ class MaskedPredictor(Predictor):
         def masked(name: str, context: tf.Tensor) -> tf.Tensor:
             return context * tf.repeat(self.masks[int(name.split(".")[1])], size)
 
-        # Exact, and most of the last layer's time less: a classifier reads the first token only.
+        # Exact, and saves most of the last layer's time: a classifier reads only the first token.
         form = Form(first_token_only=self.model.head.reads_pooled)
         found = forward.run(
             self.model.config, self.model.head, self.model.table,
@@ -49,7 +49,7 @@ class MaskedPredictor(Predictor):
         return found.outputs
 
     def without(self, layer: int, heads: Sequence[int], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The outputs on all rows with these heads of a layer masked."""
+        """The outputs on all rows with these heads of one layer masked."""
         values = np.ones(self.masks[layer].shape, np.float32)
         values[list(heads)] = 0.0
         self.masks[layer].assign(values)
@@ -68,7 +68,7 @@ def ablate(
     layers: bool = True,
     report: Report | None = None,
 ) -> Ablation:
-    """Scores every variant that is asked for on labelled rows."""
+    """Scores every requested variant on labelled rows."""
     config = checkpoint.config
     if layers and config.num_layers == 1 and not (heads or alone):
         raise InputError("A layer can be removed where another stays. Received: a model of 1 layer.")
@@ -109,7 +109,7 @@ def _right(rows: TaskRows, outputs: Mapping[str, np.ndarray]) -> np.ndarray | No
 
 
 def _paired_error(before: np.ndarray | None, after: np.ndarray | None) -> float | None:
-    """Standard error of the mean of the rows' differences, in points."""
+    """Standard error of the mean difference per row, in points."""
     if before is None or after is None or len(before) < 2:
         return None
     difference = after.astype(np.float64) - before

@@ -1,4 +1,4 @@
-"""What an ablation found. Apart from the run, so that a result can be read and shown without TensorFlow."""
+"""What an ablation found. Separate from the run, so that a result can be read and shown without TensorFlow."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from models_tf.tasks.score import Score
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """Against the whole model, in points. `standard_error` is that of the difference on the same rows; accuracy only."""
+    """Compared with the whole model, in points. `standard_error` is that of the paired difference; accuracy only."""
 
     points: float
     standard_error: float | None
@@ -16,8 +16,9 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Ablation:
-    """`heads[layer][head]` is gone, `alone[layer][head]` is the only one of its layer, `layers[layer]` is gone; empty where
-    it was not asked for. Layers that share weights are one row of heads.
+    """`heads[layer][head]` and `layers[layer]`: without it. `alone[layer][head]`: with no other head in its layer.
+
+    Empty if not asked for. Layers that share weights have one row of heads.
     """
 
     whole: Score
@@ -26,7 +27,7 @@ class Ablation:
     layers: tuple[Change, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it; tables are [layer][head]."""
+        """For JSON; tables are [layer][head]."""
         values: dict[str, Any] = {
             "metric": self.whole.metric,
             "score": self.whole.value,

@@ -1,8 +1,8 @@
 """`compress`: a checkpoint and a `Compression` -> a smaller checkpoint, and the record of what was kept.
 
-Layers go first, so that importance is that of the model which is left; then heads and neurons; then ghosts are made of
-what is kept; then layers are shared; then the vocabulary is pruned, and the word embedding factorised for the words that are
-left; the retention is for the layers that are left. Reads and writes no files: `exporters/compression` does.
+The order: layers are dropped first, so that importance is measured on what is left; then heads and neurons; then ghosts
+are made from those kept; then layers are shared; then the vocabulary is pruned and the word embedding factorised for
+the remaining words; then the retention is set for the remaining layers. No file access: `exporters/compression` has it.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ from models_tf.tasks.rows import TaskRows
 
 @dataclass(frozen=True, kw_only=True)
 class Compressed:
-    """`record` says what was kept, in numbers of the model as given; JSON can hold it."""
+    """`record` says what was kept, in the numbering of the given model; it can be written as JSON."""
 
     checkpoint: EncoderCheckpoint
     record: dict[str, Any]
@@ -43,8 +43,9 @@ def compress(
     rows: TaskRows | None = None,
     used: Collection[int] | None = None,
 ) -> Compressed:
-    """`rows` are needed as `settings.needs_rows` and `needs_gradients` say. The order of heads and neurons that are chosen
-    by importance is that of their importance. `used` are the tokens that `prune_vocab` must keep, by number.
+    """`rows` are needed if `settings.needs_rows` or `needs_gradients`. `used` are token ids `prune_vocab` must keep.
+
+    Heads and neurons chosen by importance come out in the order of their importance.
     """
     check(checkpoint, settings)
     if settings.needs_rows and (rows is None or (settings.needs_gradients and rows.targets is None)):
@@ -108,7 +109,7 @@ def _narrow(
     network: Network, settings: Compression, rows: TaskRows | None, record: dict[str, Any], kept_layers: list[int]
 ) -> Network:
     config = network.config
-    # Of weights that layers share there is one choice: lists are of what is stored until the end.
+    # Shared weights get one choice: until the end, lists have one entry per set of stored weights.
     users, first_uses = config.shared_layers or tuple(range(config.num_layers)), config.first_uses
     counts = [config.heads_of(layer) for layer in first_uses]
     kept = [list(range(count)) for count in counts]
@@ -162,7 +163,7 @@ def _with_ghosts(network: Network, settings: Compression) -> Network:
 def _shared(network: Network, settings: Compression, trained: bool) -> Network:
     if settings.share_layers is None:
         return network
-    # The mean of random layers would be smaller than a random layer.
+    # The mean of random layers would have smaller weights than a random layer.
     return share.share_layers(network, settings.share_layers, start=settings.share_from if trained else FIRST)
 
 
@@ -176,7 +177,7 @@ def _factorized(network: Network, settings: Compression, record: dict[str, Any],
     if trained:
         record["embedding"]["discarded"] = factorize.discarded(table, size)
         return smaller
-    # Of random weights there is nothing to keep: all start as in a new model.
+    # Random weights hold nothing to keep: they all start as in a new model.
     shapes = smaller.config.shapes(smaller.head)
     names = ("word_embedding", "embedding_projection.kernel", "embedding_projection.bias")
     drawn = {name: shapes[name] for name in names}
@@ -190,7 +191,7 @@ def _pruned(
     record: dict[str, Any],
     used: Collection[int] | None,
 ) -> tuple[Network, EncoderCheckpoint]:
-    """The network with fewer words, and the checkpoint with the tokenizer's files of them."""
+    """The network with fewer words, and the checkpoint with the matching tokenizer files."""
     if not settings.prune_vocab:
         return network, checkpoint
     from models_tf.checkpoints import vocabulary

@@ -1,4 +1,4 @@
-"""What a `Compression` asks of a checkpoint that cannot be done, found before any row is read or weight is touched."""
+"""Refuses what a `Compression` cannot do to a checkpoint, before any row is read or any weight touched."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from models_tf.errors import InputError
 
 
 def check(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
-    """What can be refused before any row is read."""
+    """Everything that can be refused before rows are read."""
     family = registry.get(checkpoint.model_name).family()
     if family.compressed is None:
         names = ", ".join(registry.compressible())
@@ -43,7 +43,7 @@ def check_not_dropped(settings: Compression, dropped: Sequence[int]) -> None:
 
 
 def _check_layers(checkpoint: EncoderCheckpoint, settings: Compression) -> Sequence[int]:
-    """The layers that go, where that is known."""
+    """The layers to drop, if already known."""
     config, choice = checkpoint.config, settings.drop_layers
     if not isinstance(choice, LayerChoice):
         return ()
@@ -52,8 +52,9 @@ def _check_layers(checkpoint: EncoderCheckpoint, settings: Compression) -> Seque
         return choice.resolve(config.num_layers)
     if config.retention:
         raise InputError(
-            "--drop-layers contribution:K compares the tokens before and behind a layer. Received: a model whose layers "
-            "drop tokens; name the layers, or choose them on the model before --retention."
+            "--drop-layers contribution:K compares the tokens before and behind a layer. "
+            "Received: a model whose layers drop tokens; "
+            "name the layers, or choose them on the model before --retention."
         )
     return ()
 

@@ -1,15 +1,15 @@
-"""How much a loss depends on each head and each neuron of the FFN, from gradients on labelled rows.
+"""How much a loss depends on each head and each FFN neuron, from gradients on labelled rows.
 
-- `mask`: |dL/dm| of a mask m = 1 on a head, L the mean loss of a batch, added up over batches (DynaBERT's code; Michel et
-  al.'s definition is the same with one row a batch).
-- `token`: |head . dL/dhead| of each token, added up over tokens, as Michel et al.'s code has it: divided by the number of
-  tokens, and by that of rows in the last layer of a classifier, where only the first token has a gradient. What has
-  different signs at two tokens, or two rows of a batch, cancels in `mask` and not here: the two order heads differently,
-  and agree (up to those divisors) only where a batch is one token.
+- `mask`: |dL/dm| of a mask m = 1 on a head, where L is the mean loss of a batch, summed over batches (DynaBERT's code;
+  Michel et al. define the same with one row per batch).
+- `token`: |head . dL/dhead| of each token, summed over tokens, as in Michel et al.'s code: divided by the number of
+  tokens, or by the number of rows in a classifier's last layer, where only the first token has a gradient. Opposite
+  signs at two tokens or in two rows of a batch cancel in `mask` but not here. The two therefore order heads
+  differently, and agree (up to those divisors) only if a batch is a single token.
 - Neurons (DynaBERT): |sum of W1 * dW1 over its column + b1 * db1| + |sum of W2 * dW2 over its row|, over batches.
 
-Weights that several layers share have one importance, over all their uses: a mask on a head of them is one mask. Where tokens
-are dropped on the way, only those that are left count. Only the order within a layer, or of all layers, is used: see
+Weights shared by several layers have one importance over all their uses, since a mask on such a head is one mask. If
+tokens are dropped, only the remaining ones count. Only the order within a layer, or across all layers, is used: see
 `heads.py` and `neurons.py`.
 """
 
@@ -30,8 +30,9 @@ Loss = Callable[[dict[str, tf.Tensor], Mapping[str, tf.Tensor]], tf.Tensor]
 
 @dataclass(frozen=True, kw_only=True)
 class Importance:
-    """`heads[layer]` [heads], `neurons[layer]` [neurons] of that layer, or of the weights `layers.N` where layers share some;
-    `rows` that they were computed on.
+    """`heads[layer]` [heads] and `neurons[layer]` [neurons]; if layers share weights, per set of weights `layers.N`.
+
+    `rows` is the number of rows they were computed on.
     """
 
     heads: tuple[np.ndarray, ...]
@@ -43,14 +44,14 @@ class Importance:
 def measure(
     network: Network, batches: Iterable[Mapping[str, tf.Tensor]], loss: Loss, *, method: str = MASK
 ) -> Importance:
-    """`batches` hold int32 ids, mask and segments [batch, time], and whatever `loss` reads."""
+    """`batches` hold int32 ids, mask and segments [batch, time], plus whatever `loss` reads."""
     if method not in METHODS:
         raise ValueError(f"`method` must be one of {', '.join(METHODS)}. Received: {method!r}.")
     config, size = network.config, network.config.head_size
     if config.ghost_heads or config.ghost_folds or config.use_bottleneck:
         raise ValueError("Importance is of layers without bottlenecks and ghosts. Received: layers with some.")
     stored = range(len(config.first_uses))
-    users = config.shared_layers or tuple(stored)  # of each layer, the weights that it uses
+    users = config.shared_layers or tuple(stored)  # the weights that each layer uses
     table = {name: tf.Variable(value, trainable=False) for name, value in network.tensors.items()}
     parts = ("intermediate.kernel", "intermediate.bias", "output.kernel")
     names = [f"layers.{layer}.ffn.0.{part}" for layer in stored for part in parts]
@@ -59,11 +60,11 @@ def measure(
     def gradients(batch: dict[str, tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
         with tf.GradientTape() as tape:
             tape.watch([table[name] for name in names])
-            probes: list[tf.Tensor] = []  # of every layer
+            probes: list[tf.Tensor] = []  # one per layer
             contexts: list[tf.Tensor] = []
 
             def probe(_name: str, context: tf.Tensor) -> tf.Tensor:
-                # A zero is added to what each head gives: its gradient is that of the head, and 0 at padding.
+                # Adds a zero to the heads' output: its gradient is that of the heads, and 0 at padding.
                 zero = tf.zeros_like(context)
                 tape.watch(zero)
                 probes.append(zero)
@@ -72,7 +73,8 @@ def measure(
 
             found = forward.run(
                 config, network.head, table,
-                ids=batch["ids"], mask=batch["mask"], segments=batch["segments"], form=network.form, alter_context=probe,
+                ids=batch["ids"], mask=batch["mask"], segments=batch["segments"],
+                form=network.form, alter_context=probe,
             )  # fmt: skip
             value = loss(found.outputs, batch)
         got = tape.gradient(value, [*probes, *(table[name] for name in names)])

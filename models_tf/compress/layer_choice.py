@@ -1,7 +1,7 @@
-"""Which layers to drop: `top:2`, `bottom:2`, `alternate:odd`, `alternate:even:2`, `symmetric:2`, `contribution:2` or `1,4`.
+"""Which layers to drop: top:2, bottom:2, alternate:odd, alternate:even:2, symmetric:2, contribution:2 or 1,4.
 
 The strategies of Sajjad et al., "On the effect of dropping layers". Layers count from 0, as everywhere here; the paper
-counts from 1, so its odd layers are our even ones. Reads texts and picks numbers; the layers go in `layers.py`.
+counts from 1, so its odd layers are our even ones. Parses text and picks numbers; `layers.py` removes the layers.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ FORMS = (
 
 @dataclass(frozen=True, kw_only=True)
 class LayerChoice:
-    """`count` layers by a strategy (None: every layer of the parity), or the `layers` that are listed."""
+    """`count` layers by a strategy (None: every layer of the parity), or the listed `layers`."""
 
     strategy: str
     count: int | None = None
@@ -55,7 +55,7 @@ class LayerChoice:
         return ":".join(str(part) for part in (self.strategy, self.parity, self.count) if part is not None)
 
     def check(self, layers: int) -> None:
-        """Whether a model of so many layers can lose these: at least one stays."""
+        """Refuses a choice that does not fit a model with this many layers: at least one must stay."""
         unknown = [layer for layer in self.layers if layer >= layers]
         if unknown:
             raise InputError(f"--drop-layers must name layers from 0 to {layers - 1}. Received: {unknown[0]}.")
@@ -77,7 +77,7 @@ class LayerChoice:
                 )
 
     def resolve(self, layers: int, similarity: Sequence[float] | None = None) -> list[int]:
-        """The numbers of the layers that go, ascending. `similarity` of each layer's input and output: contribution."""
+        """The layers to drop, ascending. `contribution` needs the `similarity` of each layer's input and output."""
         self.check(layers)
         count = self.count or 0
         if self.strategy == LISTED:
@@ -88,18 +88,18 @@ class LayerChoice:
             return list(range(count))
         if self.strategy == ALTERNATE:
             candidates = _alternate(layers, str(self.parity))
-            return candidates[-count:] if count else candidates  # from the top: lower layers matter most
+            return candidates[-count:] if count else candidates  # from the top: lower layers matter more
         if self.strategy == SYMMETRIC:
-            first = (layers - count + 1) // 2  # where the rest is odd, one more stays below than above
+            first = (layers - count + 1) // 2  # if the rest is odd, one more stays below than above
             return list(range(first, first + count))
         if similarity is None or len(similarity) != layers:
             raise ValueError(f"`similarity` must have a number for each of {layers} layers. Received: {similarity}.")
-        # The most similar first, of equal ones the higher layer.
+        # The most similar first; among equals, the higher layer.
         return sorted(sorted(range(layers), key=lambda layer: (-similarity[layer], -layer))[:count])
 
 
 def parse_layers(text: str) -> LayerChoice:
-    """The text of `--drop-layers`."""
+    """Parses `--drop-layers`."""
     name, *rest = (part.strip() for part in text.split(":"))
     parity = rest.pop(0) if name == ALTERNATE and rest else None
     if name in STRATEGIES and len(rest) <= 1 and (name != ALTERNATE or parity in PARITIES):

@@ -1,7 +1,7 @@
-"""Whole layers: dropped from a network, and how alike the input and output of each one are.
+"""Whole layers: dropping them, and how similar the input and output of each one are.
 
-A layer that changes little contributes little: `similarities` is the cosine of what goes into a layer and what comes out,
-averaged over the tokens of rows, padding left out. Which layers go is chosen in `layer_choice.py`.
+A layer that changes little contributes little: `similarities` is the cosine of a layer's input and output, averaged
+over all tokens except padding. `layer_choice.py` chooses which layers to drop.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ _BY_LAYER = ("kept_heads", "kept_ffn", "ghost_heads", "ghost_folds", "retention"
 
 
 def drop_layers(network: Network, layers: Collection[int]) -> Network:
-    """Without these layers; the others move down. At least one must stay. Weights go with the last layer that uses them."""
+    """Without these layers; the rest move down. At least one must stay. Weights go when no layer uses them."""
     config = network.config
     wrong = [layer for layer in layers if not 0 <= layer < config.num_layers]
     if wrong:

@@ -1,7 +1,7 @@
-"""Which neurons of the FFN to keep: in each layer the most important ones (DynaBERT). Removed by `width.keep_neurons`.
+"""Which FFN neurons to keep: the most important ones of each layer (DynaBERT). `width.keep_neurons` removes the rest.
 
-Counts are rounded to what a model can use well: to whole folds where ghosts will be made of them, otherwise to a
-multiple of 16, which is what int8 kernels work in, where the layer's width is one.
+Counts are rounded to sizes that work well: to whole folds if ghosts will be made from them, otherwise to a multiple of
+16, the block size of int8 kernels, if the layer's width is one.
 """
 
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ GRANULE = 16
 
 
 def neurons_kept(width: int, share: float, *, fold: int | None = None) -> int:
-    """How many of `width` stay when a share goes: the nearest multiple of the granule, halves up, at least one of them."""
+    """How many of `width` stay if `share` is removed: the nearest multiple of the granule, halves up, at least one."""
     granule = fold or (GRANULE if width % GRANULE == 0 else 1)
     multiples = int(np.floor(width * (1.0 - share) / granule + 0.5 + 1e-9))
     return min(max(multiples, 1) * granule, width)
 
 
 def choose_neurons(importance: Sequence[np.ndarray], *, share: float, fold: int | None = None) -> list[list[int]]:
-    """Numbers of the neurons that stay in each layer, the most important first. Of equal ones the lower number stays."""
+    """The neurons to keep in each layer, most important first. Among equals the lower number stays."""
     kept = []
     for scores in importance:
         count = neurons_kept(len(scores), share, fold=fold)

@@ -1,7 +1,7 @@
-"""Tokens that go on from each layer: a network that keeps all of them becomes PoWER-BERT with a retention given by hand.
+"""Turns a network that keeps all tokens into PoWER-BERT with a retention given by hand.
 
-The weights stay as they are. As many tokens as a text can have in every layer changes nothing; fewer drop the least
-significant ones, see `models_tf/encoder/retention.py`. Leaves out the search for a good retention, which is training.
+The weights do not change. A retention as long as the text in every layer changes nothing; smaller numbers drop the
+least significant tokens, see `models_tf/encoder/retention.py`. Searching for a good retention is part of training.
 """
 
 import dataclasses
@@ -13,11 +13,12 @@ from models_tf.encoder.network import Network
 
 
 def keep_tokens(network: Network, kept: Sequence[int], *, by: str = BY_SIGNIFICANCE, seed: int = 0) -> Network:
-    """`kept[layer]` tokens go on from the layer's attention, the first among them; an empty list keeps all in every layer."""
+    """`kept[layer]` tokens, the first always among them, leave that layer's attention; an empty list keeps all."""
     head = network.head
     if not head.reads_pooled and head.kind != BASE:
         raise ValueError(
-            f"Tokens can be dropped where the head reads the first one: classification, regression. Received: {head.kind}."
+            f"Tokens can be dropped where the head reads the first one: classification, regression. "
+            f"Received: {head.kind}."
         )
     config = EncoderConfig(
         **{

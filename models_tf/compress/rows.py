@@ -1,4 +1,4 @@
-"""Rows of a data file for what is measured before compression: importance (with labels) and contribution (texts)."""
+"""Rows of a data file for measurements before compression: importance (with labels) and contribution (texts only)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,13 +20,13 @@ from models_tf.tasks.losses import task_loss
 from models_tf.tasks.rows import Columns, TaskRows
 from models_tf.tokenizers.tokenizer import Tokenizer
 
-# Gradients of a batch are added up before the absolute value is taken: DynaBERT's batches have 32 rows.
+# Gradients are summed over a batch before the absolute value is taken; DynaBERT's batches have 32 rows.
 BATCH_SIZE = 32
 _TARGET = "target:"
 
 
 def task_of(checkpoint: EncoderCheckpoint, given: str | None = None) -> str:
-    """What the head is for, which is what may be asked for; a base model has no task and so no loss."""
+    """The head's task; `given` must agree with it. A base model has no task and so no loss."""
     kind = checkpoint.head.kind
     if kind == BASE:
         raise InputError(
@@ -51,7 +51,7 @@ def read(
     labelled: bool = True,
     flag: str = "--data",
 ) -> TaskRows:
-    """All rows of the file as the checkpoint reads them; without `labelled`, texts only, of which any model has some."""
+    """All rows of the file as the checkpoint reads them; texts only unless `labelled`, which any model can read."""
     if not path.is_file() and not (
         path.is_dir() and checkpoint.head.kind in (TOKEN_CLASSIFICATION, QUESTION_ANSWERING)
     ):
@@ -80,28 +80,28 @@ def read(
 
 
 def draw(rows: TaskRows, count: int, seed: int) -> TaskRows:
-    """`count` rows drawn at random, in the file's order: files are often sorted by label."""
+    """`count` random rows in the file's order; random, since files are often sorted by label."""
     if len(rows) <= count:
         return rows
     return rows.take(np.sort(np.random.default_rng(seed).choice(len(rows), count, replace=False)))
 
 
 def batches(rows: TaskRows, size: int = BATCH_SIZE) -> Iterator[dict[str, tf.Tensor]]:
-    """In the order of the rows, cut to the longest of each batch, with the targets."""
+    """In row order, with targets, each cut to its longest row."""
     lengths = lengths_of(rows.inputs)
     for start in range(0, len(rows), size):
         end = min(start + size, len(rows))
         longest = int(lengths[start:end].max())
         found = {name: tf.constant(rows.inputs[name][start:end, :longest]) for name in (IDS, MASK, SEGMENTS)}
         for name, values in (rows.targets or {}).items():
-            # Targets with a place for each token (tags) are cut with them.
+            # Targets with one place per token (tags) are cut as well.
             places = rows.task == TOKEN_CLASSIFICATION
             found[_TARGET + name] = tf.constant(values[start:end, :longest] if places else values[start:end])
         yield found
 
 
 def loss_of(task: str) -> Loss:
-    """The task's loss on a batch of `batches`."""
+    """The task's loss on a batch from `batches`."""
 
     def loss(outputs: dict[str, tf.Tensor], batch: Any) -> tf.Tensor:
         targets = {name.removeprefix(_TARGET): value for name, value in batch.items() if name.startswith(_TARGET)}

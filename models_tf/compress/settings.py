@@ -1,4 +1,4 @@
-"""`Compression`: what is to be removed from a BERT and what is to be added. Reads texts of flags; imports nothing heavy."""
+"""`Compression`: what to remove from a BERT and what to add. Parses flag texts; imports nothing heavy."""
 
 import re
 from dataclasses import dataclass
@@ -16,25 +16,25 @@ from models_tf.encoder.config import (
 )
 from models_tf.errors import InputError
 
-# `mask` and `token` are explained in `importance.py`, `layer` and `global` in `heads.py`, the ghosts in `ghostbert`.
+# See `importance.py` for `mask` and `token`, `heads.py` for `layer` and `global`, `ghostbert` for ghosts.
 HEAD_IMPORTANCE = MASK, TOKEN, RANDOM = ("mask", "token", "random")
 HEAD_SCOPES = PER_LAYER, GLOBAL = ("layer", "global")
-# As many ghosts as heads and folds are gone.
+# One ghost for each head and fold removed.
 AS_REMOVED = 0
 # How the weights of a group of layers start, see `share.py`.
 SHARE_FROM = FIRST, MEAN = ("first", "mean")
-# Rows that importance and contribution are measured on.
+# Rows used to measure importance and contribution.
 DEFAULT_ROWS = 2048
 _REMOVED = re.compile(r"\s*(\d{1,5})\s*:\s*(\d{1,5}(?:\s*,\s*\d{1,5})*)\s*", flags=re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compression:
-    """In this order: layers, heads and neurons, ghosts, shared layers, vocabulary, word embedding, retention.
+    """Applied in this order: layers, heads and neurons, ghosts, shared layers, vocabulary, word embedding, retention.
 
-    `prune_heads` and `prune_ffn` are shares that are removed. `remove_heads` lists (layer, heads) by their numbers in the
-    model as given. `ghosts` of each layer: None for none, AS_REMOVED, or a number. `share_layers` is the number of groups,
-    `retention` is for the layers that are left. `drop_layers` and `retention` may be given as a text.
+    `prune_heads` and `prune_ffn` are the shares to remove. `remove_heads` lists (layer, heads) in the numbering of the
+    given model. `ghosts` per layer: None for none, AS_REMOVED, or a number. `share_layers` is the number of groups,
+    `retention` is for the remaining layers. `drop_layers` and `retention` may be given as text.
     """
 
     drop_layers: LayerChoice | str | None = None
@@ -121,11 +121,11 @@ class Compression:
 
     @property
     def needs_rows(self) -> bool:
-        """Whether rows are needed at all: with labels for gradients, without for the layers' contribution."""
+        """Whether any rows are needed: with labels for gradients, without for the layers' contribution."""
         return self.needs_gradients or (isinstance(self.drop_layers, LayerChoice) and self.drop_layers.needs_data)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """For JSON."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values["drop_layers"] = None if self.drop_layers is None else str(self.drop_layers)
         values["remove_heads"] = {str(layer): list(heads) for layer, heads in self.remove_heads}
@@ -135,20 +135,21 @@ class Compression:
 
 
 def parse_heads(text: str) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """The text of `--remove-heads`: `0:3,5;2:1` are heads 3 and 5 of layer 0 and head 1 of layer 2."""
+    """Parses `--remove-heads`: `0:3,5;2:1` means heads 3 and 5 of layer 0 and head 1 of layer 2."""
     found: dict[int, tuple[int, ...]] = {}
     for part in text.split(";"):
         match = _REMOVED.fullmatch(part)
         if not match or int(match[1]) in found:
             raise InputError(
-                f'--remove-heads must be layers with their heads, such as "0:3,5;2:1", each layer once. Received: {text!r}.'
+                f'--remove-heads must be layers with their heads, such as "0:3,5;2:1", each layer once. '
+                f"Received: {text!r}."
             )
         found[int(match[1])] = tuple(dict.fromkeys(int(head) for head in match[2].split(",")))
     return tuple(sorted(found.items()))
 
 
 def parse_retention(text: str) -> tuple[int, ...]:
-    """The text of `--retention`: `64,48,40` are the tokens that go on from layers 0, 1 and 2."""
+    """Parses `--retention`: `64,48,40` are the tokens kept by layers 0, 1 and 2."""
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdecimal() and len(part) < 6 for part in parts):
         raise InputError(
@@ -158,7 +159,7 @@ def parse_retention(text: str) -> tuple[int, ...]:
 
 
 def check_kept_tokens(kept: tuple[int, ...], layers: int, *, dropped: bool = False) -> None:
-    """An InputError unless `kept` can be the retention of so many layers. `dropped`: others were dropped before."""
+    """Raises InputError unless `kept` can be the retention of this many layers. `dropped`: after dropping others."""
     try:
         check_retention(kept, layers)
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""Layers that share their weights, as in ALBERT: a network of its own layers becomes one of a few groups of layers.
+"""Layers that share their weights, as in ALBERT: separate layers become a few groups.
 
-`first` gives a group the weights of its first layer, `mean` the mean of all its layers. Where the layers of a group are equal
-the network computes the same; elsewhere it is a start for training, whose gradient of a shared weight is the sum over its
-uses. `unshare` is the way back: every layer gets a copy of its own.
+`first` gives a group the weights of its first layer, `mean` the mean of all its layers. If the layers of a group are
+equal the network computes the same; otherwise it is a starting point for training, where the gradient of a shared
+weight is the sum over its uses. `unshare` is the reverse: every layer gets its own copy.
 """
 
 import dataclasses
@@ -16,14 +16,14 @@ from models_tf.encoder.network import Network
 
 
 def groups_of(layers: int, groups: int) -> tuple[int, ...]:
-    """The group of each layer: neighbours, of the same size where that is possible. ALBERT's rule."""
+    """The group of each layer: neighbours, in groups of equal size if possible. ALBERT's rule."""
     if not 1 <= groups <= layers:
         raise ValueError(f"Layers must fall into 1 to {layers} groups. Received: {groups}.")
     return tuple(layer * groups // layers for layer in range(layers))
 
 
 def share_layers(network: Network, groups: int, *, start: str = FIRST) -> Network:
-    """All layers of a group use one set of weights, which starts as `start` says. They must be of one width."""
+    """All layers of a group use one set of weights, which starts as `start` says. They must have the same width."""
     if start not in SHARE_FROM:
         raise ValueError(f"`start` must be one of {', '.join(SHARE_FROM)}. Received: {start!r}.")
     config = network.config
@@ -35,8 +35,9 @@ def share_layers(network: Network, groups: int, *, start: str = FIRST) -> Networ
         widths = [(config.heads_of(one), config.ffn_of(one)) for one in (first, layer)]
         if widths[0] != widths[1]:
             raise ValueError(
-                f"Layers that share weights must have as many heads and FFN neurons. Received: {widths[0][0]} heads and "
-                f"{widths[0][1]} neurons in layer {first}, {widths[1][0]} and {widths[1][1]} in layer {layer}."
+                f"Layers that share weights must have as many heads and FFN neurons. "
+                f"Received: {widths[0][0]} heads and {widths[0][1]} neurons in layer {first}, "
+                f"{widths[1][0]} and {widths[1][1]} in layer {layer}."
             )
     tensors = {name: value for name, value in network.tensors.items() if not name.startswith("layers.")}
     for group in range(groups):
@@ -47,7 +48,7 @@ def share_layers(network: Network, groups: int, *, start: str = FIRST) -> Networ
 
 
 def unshare(network: Network) -> Network:
-    """The same function with weights of its own for every layer."""
+    """The same function with separate weights for every layer."""
     if not network.config.shared_layers:
         return network
     tensors = {name: value for name, value in network.tensors.items() if not name.startswith("layers.")}
@@ -58,7 +59,7 @@ def unshare(network: Network) -> Network:
 
 
 def _parts(network: Network, layers: Sequence[int]) -> dict[str, np.ndarray]:
-    """The weights of some layers by their names within one; the mean of them where there are several."""
+    """The weights of some layers by their names within a layer; the mean if there are several."""
     found: dict[str, np.ndarray] = {}
     prefixes = [f"{network.config.weights_of(layer)}." for layer in layers]
     for name, value in network.tensors.items():

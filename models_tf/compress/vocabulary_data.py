@@ -1,7 +1,7 @@
-"""Which tokens the texts of files need: what `--prune-vocab` keeps. Files are read as the task reads them.
+"""Which tokens the texts in some files need: what `--prune-vocab` keeps. Files are read as the task reads them.
 
-Tables (.tsv .csv .jsonl), tagged words (.conll .conllu), SQuAD for question answering, and plain text, one per line; .gz of them.
-Whole texts count, however long. Leaves out which tokens stay in any case: `models_tf/tokenizers/vocabulary.py`.
+Tables (.tsv .csv .jsonl), tagged words (.conll .conllu), SQuAD for question answering, and plain text, one per line;
+also as .gz. Texts count in full, however long. Tokens that always stay are in `models_tf/tokenizers/vocabulary.py`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.tokenizers.vocabulary import Vocabulary
 
 _CHUNK = 512
-# Tokens of a sentence of words: beyond any model's positions.
+# Maximum tokens of a sentence given as words: beyond any model's positions.
 _LONGEST = 2048
 Item = TypeVar("Item")
 
@@ -39,8 +39,9 @@ def used_tokens(
     parsed: Mapping[Path, Any] | None = None,
     flag: str = "--vocab-data",
 ) -> set[int]:
-    """The numbers of all tokens that the files' texts have, as a model with this kind of head reads them. `parsed` are rows of
-    some of the files, which are then not read again.
+    """The ids of all tokens in the files' texts, as a model with this kind of head reads them.
+
+    `parsed` holds the rows of files that were already read.
     """
     vocabulary = Vocabulary.of(tokenizer)
     found: set[int] = set()
@@ -64,7 +65,7 @@ def used_tokens(
 
 
 def _of_rows(tokenizer: Tokenizer, vocabulary: Vocabulary, rows: Sequence[Any]) -> set[int]:
-    """Of rows of a table, of tagged sentences, or of lists of words."""
+    """Tokens of table rows, tagged sentences or lists of words."""
     if isinstance(rows[0], Row):
         texts = (text for row in rows for text in (row.text, row.pair) if text is not None)
         return _of_texts(tokenizer, vocabulary, texts)
@@ -91,7 +92,7 @@ def _words(path: Path, columns: Columns) -> Iterator[Sequence[str]]:
 
 
 def _has_header(path: Path) -> bool:
-    """Whether a .tsv or .csv is a table of texts; without a header it has a word a line."""
+    """Whether a .tsv or .csv is a table of texts; without a header it has one word per line."""
     first = next(iter(read_lines(path)))
     return any(name.strip() in TEXT_COLUMNS for name in first.replace(",", "\t").split("\t"))
 

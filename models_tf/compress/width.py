@@ -1,8 +1,8 @@
-"""Heads and FFN neurons of single layers: put into another order, or kept in part.
+"""Heads and FFN neurons of single layers: reordered, or only some of them kept.
 
-To put them into another order changes nothing but the order in which products are added. To keep some is to mask the
-others: what a removed head or neuron would have added is gone, biases in front of it included. Ghosts are made of what
-is kept, so they come last (`ghosts.py`): a network that has some is refused. Layers that share weights keep the same.
+Reordering changes nothing but the order in which products are added. Keeping some is the same as masking the others:
+what a removed head or neuron would have added is gone, including the biases before it. Ghosts are made from what is
+kept, so they come last (`ghosts.py`): a network that has some is refused. Layers that share weights keep the same.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from models_tf.encoder.network import Network
 
 
 def keep_heads(network: Network, kept: Sequence[Sequence[int]]) -> Network:
-    """`kept[layer]`: numbers of the heads that stay, in their new order. All of them, permuted, is a reordering."""
+    """`kept[layer]`: the heads that stay, in their new order. Listing all of them only reorders."""
     config = network.config
     _check(network, kept, [config.heads_of(layer) for layer in range(config.num_layers)], "heads")
     size = config.head_size
@@ -31,7 +31,7 @@ def keep_heads(network: Network, kept: Sequence[Sequence[int]]) -> Network:
 
 
 def keep_neurons(network: Network, kept: Sequence[Sequence[int]]) -> Network:
-    """`kept[layer]`: numbers of the FFN's neurons that stay, in their new order."""
+    """`kept[layer]`: the FFN neurons that stay, in their new order."""
     config = network.config
     _check(network, kept, [config.ffn_of(layer) for layer in range(config.num_layers)], "neurons")
     tensors = dict(network.tensors)
@@ -64,8 +64,8 @@ def _check(network: Network, kept: Sequence[Sequence[int]], counts: Sequence[int
         first = [config.weights_of(one) for one in range(len(kept))].index(config.weights_of(layer))
         if list(kept[first]) != list(numbers):
             raise ValueError(
-                f"Layers {first} and {layer} share weights and must keep the same {what}. Received: {list(kept[first])[:20]} "
-                f"and {list(numbers)[:20]}."
+                f"Layers {first} and {layer} share weights and must keep the same {what}. "
+                f"Received: {list(kept[first])[:20]} and {list(numbers)[:20]}."
             )
 
 
