@@ -1,1 +1,1 @@
-"""The command line: one module for each subcommand. Nothing else parses arguments or chooses exit codes."""
+"""The command line: one module per command. Nothing else parses arguments or chooses exit codes."""

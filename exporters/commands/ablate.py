@@ -1,4 +1,4 @@
-"""`export-mobile ablate`: its flags, and the run. What an ablation is: `exporters/ablation`."""
+"""`export-mobile ablate`: its flags and its run. The work is in `exporters/ablation`."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from exporters.commands.request_values import request_values
 from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_PASS
 
-DESCRIPTION = "The accuracy of a token model with each of its heads or layers removed."
+DESCRIPTION = "Measure the accuracy of a token model without each of its heads or layers."
 EXAMPLES = (
     "export-mobile ablate --checkpoint DIR --data dev.tsv",
     "export-mobile ablate --checkpoint DIR --data dev.tsv --what layers --output layers.json",
@@ -21,25 +21,25 @@ EXAMPLES = (
 def add_arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("--checkpoint", required=True, metavar="DIR", help=flags.CHECKPOINT_HELP)
-    add("--data", required=True, type=Path, metavar="FILE", help="labelled rows (.tsv .csv .jsonl, or .gz of them)")
+    add("--data", required=True, type=Path, metavar="FILE", help=flags.LABELLED_HELP)
     add(
         "--what",
         choices=WHAT,
         default=BOTH,
-        help="without each head, with each head alone in its layer, without each layer, heads and layers, or all three "
-        f"(default {BOTH})",
+        help="heads: without each head; alone: with one head per layer; layers: without each layer; both: heads and "
+        f"layers; all: all three (default {BOTH})",
     )
-    add("--output", type=Path, metavar="FILE", help="write the result as JSON (default: nothing)")
+    add("--output", type=Path, metavar="FILE", help="write the result as JSON (default: write nothing)")
     add("--force", action="store_true", help="overwrite the output file")
     flags.add_json(parser, "the result")
     rows = parser.add_argument_group("rows and model")
-    rows.add_argument("--rows", type=int, metavar="N", help="the first N rows only (default: all)")
+    rows.add_argument("--rows", type=int, metavar="N", help="use only the first N rows (default: all)")
     flags.add_rows(rows)
-    rows.add_argument("--model", metavar="NAME", help="default: what the checkpoint says")
+    rows.add_argument("--model", metavar="NAME", help="default: read from the checkpoint")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Measures as the flags say, and prints the tables."""
+    """Measures and prints the tables."""
     request = AblateRequest(**request_values(args, AblateRequest))
     from exporters.ablation.run import ablate, record
     from exporters.ablation.text import blocks

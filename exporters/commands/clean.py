@@ -13,8 +13,8 @@ from models_tf.folders import leftovers
 from models_tf.folders.leftovers import Leftover
 
 DESCRIPTION = (
-    "Find what killed runs left behind: hidden folders beside an output, of this user, whose process is gone. "
-    "Without --yes they are only listed."
+    "Find what killed runs left behind: your hidden folders next to an output whose process is gone. "
+    "Only lists them unless --yes is given."
 )
 EXAMPLES = ("export-mobile clean", "export-mobile clean results --older-than 2h --yes")
 DEFAULT_AGE = "1d"
@@ -28,10 +28,15 @@ def add_arguments(parser: Parser) -> None:
         nargs="*",
         type=Path,
         metavar="DIR",
-        help=f"folders in which outputs were written (default: this one and {OUTPUT_ROOT})",
+        help=f"folders to search (default: the current one and {OUTPUT_ROOT})",
     )
-    add("--older-than", default=DEFAULT_AGE, metavar="AGE", help=f"such as 30m, 2h or 7d (default {DEFAULT_AGE})")
-    add("--yes", action="store_true", help="remove them; an output that has no other copy moves back to its place")
+    add(
+        "--older-than",
+        default=DEFAULT_AGE,
+        metavar="AGE",
+        help=f"minimum age, such as 30m, 2h or 7d (default {DEFAULT_AGE})",
+    )
+    add("--yes", action="store_true", help="remove them; the only copy of an output is moved back instead")
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:

@@ -1,4 +1,4 @@
-"""`export-mobile completion`: a script that lets a shell complete commands, flags and names. Written by `shtab`."""
+"""`export-mobile completion`: a shell script, made by `shtab`, that completes commands, flags and names."""
 
 import argparse
 from typing import Any
@@ -11,7 +11,7 @@ from exporters.request import TARGETS
 from models_tf import registry
 from quantize.recipe import RECIPES
 
-DESCRIPTION = "Print a script that completes commands and flags in your shell."
+DESCRIPTION = "Print a shell completion script for commands, flags and names."
 EXAMPLES = (
     "export-mobile completion bash > ~/.local/share/bash-completion/completions/export-mobile",
     "export-mobile completion fish > ~/.config/fish/completions/export-mobile.fish",
@@ -21,20 +21,20 @@ _NAMES = {"model": tuple(registry.MODELS), "quantize": tuple(RECIPES), "target":
 
 
 def add_arguments(parser: Parser) -> None:
-    parser.add_argument("shell", choices=SHELLS, help="the shell that reads the script")
+    parser.add_argument("shell", choices=SHELLS, help="your shell")
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     import shtab
 
-    # As it is: the script is ours, and a terminal does not interpret what goes to a file.
+    # Written raw: the script is ours and needs no escaping.
     terminal.stdout.write(shtab.complete(_all_commands(), options.shell) + "\n")
     terminal.stdout.flush()
     return EXIT_PASS
 
 
 def _all_commands() -> argparse.ArgumentParser:
-    """One parser with everything, as shtab reads it; the command itself makes one parser for one command."""
+    """One parser for all commands, as shtab needs; the program itself makes a parser for one command only."""
     parser = main.parser_of(main.EXPORT)
     _describe(parser)
     commands = parser.add_subparsers(parser_class=argparse.ArgumentParser)
@@ -47,7 +47,7 @@ def _all_commands() -> argparse.ArgumentParser:
 
 
 def _describe(parser: argparse.ArgumentParser) -> None:
-    """Which values of a flag the shell can offer."""
+    """Tells shtab which values each flag takes."""
     import shtab
 
     places: dict[Any, Any] = {"DIR": shtab.DIRECTORY, "FILE": shtab.FILE, "PATH": shtab.FILE}

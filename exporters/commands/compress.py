@@ -1,4 +1,4 @@
-"""`export-mobile compress`: its flags, and the run. What a compression is: `exporters/compression`."""
+"""`export-mobile compress`: its flags and its run. The work is in `exporters/compression`."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ from models_tf import registry
 from models_tf.compress.settings import DEFAULT_ROWS
 
 DESCRIPTION = (
-    "Make a BERT checkpoint smaller or faster. What is asked for is done in this order: layers, heads and FFN neurons, ghosts, "
+    "Make a BERT checkpoint smaller or faster. Steps run in this order: layers, heads and FFN neurons, ghosts, "
     "shared layers, vocabulary, word embedding, retention."
 )
 EXAMPLES = (
@@ -28,28 +28,32 @@ def add_arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("--checkpoint", required=True, metavar="DIR", help=flags.CHECKPOINT_HELP)
     flags.add_output(parser, "checkpoint folder to write", required=True)
-    add("--data", type=Path, metavar="FILE", help="rows to choose by: labelled for --prune-heads and --prune-ffn")
+    add("--data", type=Path, metavar="FILE", help="rows to choose by; --prune-heads and --prune-ffn need labels")
     flags.add_json(parser, "the record")
-    add_compression(parser.add_argument_group("what to remove and to add"))
+    add_compression(parser.add_argument_group("what to remove or add"))
     rows = parser.add_argument_group("rows and model")
     rows.add_argument(
         "--rows",
         type=int,
         default=DEFAULT_ROWS,
         metavar="N",
-        help=f"rows of --data that are used, drawn with --seed (default {DEFAULT_ROWS})",
+        help=f"rows of --data to draw (default {DEFAULT_ROWS})",
     )
     flags.add_rows(rows)
     rows.add_argument(
-        "--model", metavar="NAME", help=f"{', '.join(registry.compressible())} (default: what the checkpoint says)"
+        "--model", metavar="NAME", help=f"{', '.join(registry.compressible())} (default: read from the checkpoint)"
     )
     rows.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of the rows, ghosts, and random heads and tokens (default 0)"
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed for rows, ghosts, and random heads and tokens (default 0)",
     )
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Compresses as the flags say, and prints what was kept."""
+    """Compresses and prints what was kept."""
     request = CompressRequest(**request_values(args, CompressRequest), compression=from_args(args))
     from exporters.compression.run import compress
 

@@ -9,50 +9,50 @@ from models_tf.compress.settings import AS_REMOVED, HEAD_IMPORTANCE, HEAD_SCOPES
 from models_tf.encoder.config import GHOST_FORMS, RETENTIONS
 from models_tf.errors import InputError
 
-# Flags of `add_compression` that are fields of `Compression` by themselves.
+# Flags of `add_compression` that are fields of `Compression` under the same name.
 _FIELDS = (
     "prune_heads", "head_scope", "head_importance", "normalize_heads", "min_heads", "prune_ffn", "ghosts", "ghost_on",
     "ghost_kernel", "share_layers", "share_from", "embedding_size", "prune_vocab", "drop_characters", "retention",
     "retention_by",
 )  # fmt: skip
-# Flags that mean nothing without another one.
+# Flags that need another one.
 _NEEDS = {
     "ghost_on": "ghosts", "ghost_kernel": "ghosts", "share_from": "share_layers",
     "drop_characters": "prune_vocab", "retention_by": "retention",
 }  # fmt: skip
-# All of them: what other commands take out of their own settings.
+# All flags of `add_compression` except --vocab-data.
 FLAGS = (*_FIELDS, "drop_layers", "remove_heads")
 
 
 def add_compression(parser: Any) -> None:
-    """What to remove and to add, for a parser or a group of one. All default to None: nothing was said."""
+    """Adds the flags to a parser or a group. All default to None: not given."""
     add = parser.add_argument
     add("--drop-layers", metavar="WHICH", help=f"{FORMS}; layers count from 0")
-    add("--prune-heads", type=float, metavar="SHARE", help="share of the attention heads that is removed, such as 0.5")
+    add("--prune-heads", type=float, metavar="SHARE", help="share of attention heads to remove, such as 0.5")
     add(
         "--head-scope",
         choices=HEAD_SCOPES,
-        help="the share is removed from each layer, or from all heads together (default layer)",
+        help="take the share from each layer, or from all heads together (default layer)",
     )
     add(
         "--head-importance",
         choices=HEAD_IMPORTANCE,
-        help="gradient of a mask on the head, the sum over tokens of Michel et al.'s code, or by chance (default mask)",
+        help="mask: gradient of a mask on the head; token: summed per token, as in Michel et al.'s code (default mask)",
     )
     add(
         "--normalize-heads",
         action="store_true",
         default=None,
-        help="divide the importance of a layer's heads by its L2 norm before layers are compared",
+        help="divide importance by its L2 norm in each layer before comparing layers",
     )
-    add("--min-heads", type=int, metavar="N", help="heads that each layer keeps at least (default 1)")
-    add("--remove-heads", metavar="LIST", help='these heads instead of a share, as layer:heads, such as "0:3,5;2:1"')
+    add("--min-heads", type=int, metavar="N", help="fewest heads a layer keeps (default 1)")
+    add("--remove-heads", metavar="LIST", help='remove exactly these, as layer:heads, such as "0:3,5;2:1"')
     add(
         "--prune-ffn",
         type=float,
         metavar="SHARE",
-        help="share of each FFN's neurons that is removed; what is kept is rounded to a multiple of 16, with --ghosts to "
-        "whole folds",
+        help="share of each FFN's neurons to remove; the rest is rounded to a multiple of 16, or to whole folds with "
+        "--ghosts",
     )
     add(
         "--ghosts",
@@ -60,34 +60,34 @@ def add_compression(parser: Any) -> None:
         type=_ghosts,
         const=AS_REMOVED,
         metavar="N",
-        help="cheap features beside heads and FFN, N in each layer, or as many as were removed: makes a ghostbert",
+        help="add N cheap features to each layer, by default as many as were removed; makes a ghostbert",
     )
     add("--ghost-on", choices=GHOST_FORMS, help="what ghosts are made of (default heads)")
-    add("--ghost-kernel", type=int, metavar="N", help="tokens that a ghost reads, an odd number (default 3)")
+    add("--ghost-kernel", type=int, metavar="N", help="tokens a ghost reads, an odd number (default 3)")
     add(
         "--share-layers",
         nargs="?",
         type=int,
         const=1,
         metavar="N",
-        help="neighbouring layers share weights, in N groups (default 1: all layers, as in ALBERT)",
+        help="share weights between neighbouring layers, in N groups (default 1, as in ALBERT)",
     )
     add(
         "--share-from",
         choices=SHARE_FROM,
-        help="shared weights start as the group's first layer or mean (default first)",
+        help="start shared weights from the group's first layer or its mean (default first)",
     )
     add(
         "--embedding-size",
         type=int,
         metavar="N",
-        help="word embedding of width N with a matrix that widens it, by singular values",
+        help="factor the word embedding to width N by SVD",
     )
     add(
         "--prune-vocab",
         action="store_true",
         default=None,
-        help="keep only the tokens of --vocab-data, special tokens and single characters",
+        help="keep only special tokens, single characters and the tokens of --vocab-data",
     )
     add(
         "--vocab-data",
@@ -95,29 +95,29 @@ def add_compression(parser: Any) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="texts whose tokens stay: tables and tagged files as --data, or .txt with one text per line; may be repeated",
+        help="texts whose tokens stay: tables, tagged files, or .txt with one text per line; repeatable",
     )
     add(
         "--drop-characters",
         action="store_true",
         default=None,
-        help="with --prune-vocab: single characters go too unless they occur; a new word is then unknown as a whole",
+        help="with --prune-vocab: also drop single characters that do not occur; new words then become unknown",
     )
     add(
         "--retention",
         metavar="LIST",
-        help="tokens that go on from each layer that is left, such as 64,48,40,32,24,16, never growing: makes a powerbert; "
+        help="tokens each remaining layer passes on, never growing, such as 64,48,40,32,24,16; makes a powerbert; "
         "for classification and regression",
     )
     add(
         "--retention-by",
         choices=RETENTIONS,
-        help="tokens that get most attention, those further left, or by chance with --seed (default significance)",
+        help="keep the tokens with the most attention, the leftmost ones, or random ones (default significance)",
     )
 
 
 def from_args(args: argparse.Namespace) -> Compression:
-    """The settings that the flags of `add_compression` say; an InputError names the flag."""
+    """The settings from the flags of `add_compression`. An InputError names the flag."""
     given = {name: getattr(args, name) for name in _FIELDS if getattr(args, name) is not None}
     for name, needed in _NEEDS.items():
         value = getattr(args, name)

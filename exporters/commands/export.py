@@ -1,4 +1,4 @@
-"""`export-mobile` with flags and no command: exports a model, and prints what was written."""
+"""`export-mobile` with flags and no command: exports a model and prints what was written."""
 
 import argparse
 import os
@@ -22,14 +22,14 @@ EXAMPLES = (
 )
 _RECIPES = "\n".join(f"  {entry.name:<13} {entry.description}" for entry in recipes.RECIPES.values())
 EPILOG = f"""\
-recipes of --quantize:
+--quantize recipes:
 {_RECIPES}
 """
 EXIT_CODES = """\
 exit codes:
   0 pass   1 internal error   2 usage or bad input
   3 accuracy (--max-drop)   4 size (--max-size)   5 parity   6 scheme not reached
-  The files and the report are written for 3 to 6 too; nothing is written for 1 and 2.
+  3 to 6 still write the files and the report; 1 and 2 write nothing.
 """
 
 
@@ -38,58 +38,60 @@ def add_arguments(parser: Parser) -> None:
     add("--model", metavar="NAME", help=f"{', '.join(registry.MODELS)} (default {request.DEFAULT_MODEL})")
     add("--checkpoint", type=Path, metavar="DIR", help=flags.CHECKPOINT_HELP)
     flags.add_recipe(parser, request.DEFAULT_RECIPE)
-    add("--eval-data", type=Path, metavar="FILE", help="labelled rows (.tsv .csv .jsonl, or .gz of them) for accuracy")
-    add("--calibration-data", type=Path, metavar="FILE", help="rows for int8 ranges (default: a part of --eval-data)")
+    add("--eval-data", type=Path, metavar="FILE", help=f"{flags.LABELLED_HELP} for accuracy")
+    add("--calibration-data", type=Path, metavar="FILE", help="rows to calibrate int8 (default: part of --eval-data)")
     flags.add_output(parser, f"folder to write (default {request.OUTPUT_ROOT}/MODEL-TASK_OR_CHECKPOINT-RECIPE)")
     flags.add_json(parser, "the report")
     gates = parser.add_argument_group("gates for CI")
-    gates.add_argument("--max-size", metavar="SIZE", help="no model file larger, such as 200KB (of 1024)")
-    gates.add_argument("--max-drop", type=float, metavar="POINTS", help="accuracy lost by quantization, such as 0.5")
+    gates.add_argument(
+        "--max-size", metavar="SIZE", help="largest model file allowed, such as 200KB (1 KB = 1024 bytes)"
+    )
+    gates.add_argument(
+        "--max-drop", type=float, metavar="POINTS", help="most accuracy quantization may lose, such as 0.5"
+    )
     data = parser.add_argument_group("data")
-    data.add_argument("--eval-rows", type=int, metavar="N", help="measure on the first N rows only (default: all)")
+    data.add_argument("--eval-rows", type=int, metavar="N", help="measure only on the first N rows (default: all)")
     flags.add_columns(data)
     data.add_argument(
         "--label-separator",
         default=DEFAULT_SEPARATOR,
         metavar="TEXT",
-        help="between labels of multi-label rows (default |)",
+        help="separator between labels of one row (default |)",
     )
     model = parser.add_argument_group("model and graph")
     model.add_argument(
         "--task",
         metavar="NAME",
-        help=f"which bundled model: {', '.join(registry.MODELS['prado'].tasks)}; or what a token model does: "
-        f"{', '.join(request.TOKEN_TASKS)} (default: what its head says)",
+        help=f"bundled models: {', '.join(registry.MODELS['prado'].tasks)}; token models: "
+        f"{', '.join(request.TOKEN_TASKS)} (default: read from the head)",
     )
     flags.add_target(model)
+    model.add_argument("--max-seq-len", type=int, metavar="N", help=flags.MAX_SEQ_LEN_HELP)
     model.add_argument(
-        "--max-seq-len", type=int, metavar="N", help="tokens of the graph (default: as trained here, else 128)"
-    )
-    model.add_argument(
-        "--random-init", action="store_true", help="token models: untrained weights, to see size and speed"
+        "--random-init", action="store_true", help="token models: untrained weights, to measure size and speed"
     )
     model.add_argument("--preset", metavar="NAME", help=flags.presets_help())
     model.add_argument(
-        "--fold", default="full", metavar="MODE", help=f"token models, exact rewrites: {', '.join(request.FOLDS)}"
+        "--fold", default="full", metavar="MODE", help=f"token models: exact rewrites: {', '.join(request.FOLDS)}"
     )
-    model.add_argument("--no-fold", dest="fold", action="store_const", const="off", help="the same as --fold off")
+    model.add_argument("--no-fold", dest="fold", action="store_const", const="off", help="same as --fold off")
     model.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of calibration rows and random choices (default 0)"
+        "--seed", type=int, default=0, metavar="N", help="seed for calibration rows and random choices (default 0)"
     )
-    smaller = parser.rare("flags that make a BERT smaller before it is exported, as export-mobile compress does")
+    smaller = parser.rare("flags that compress a BERT before the export, as export-mobile compress does")
     compression.add_compression(smaller)
     smaller.add_argument(
         "--importance-data",
         type=Path,
         metavar="FILE",
-        help="labelled rows to choose by (default: --calibration-data; never those of --eval-data)",
+        help="labelled rows to choose by (default: --calibration-data; never rows of --eval-data)",
     )
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     wanted = _request(options)
     check_free(wanted.output_folder, force=wanted.force, inputs=wanted.inputs)
-    # An export runs small graphs once or twice: a GPU only costs time to start.
+    # An export runs small graphs once or twice: a GPU only costs startup time.
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     progress = terminal.progress(quiet=options.json, held=not options.debug)
     progress.line(f"{PROGRAM} {wanted.quantize} for {', '.join(wanted.target)}, into {wanted.output_folder}")

@@ -1,4 +1,4 @@
-"""Flags that several commands have, each described once."""
+"""Flags that several commands share."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,9 @@ from models_tf import registry
 from models_tf.tasks import TASKS
 from quantize import recipe as recipes
 
-CHECKPOINT_HELP = "a folder that `train` or `compress` wrote, a Hugging Face folder, or a name on its hub"
+CHECKPOINT_HELP = "a folder written by `train` or `compress`, or a Hugging Face folder or hub id"
+LABELLED_HELP = "labelled rows (.tsv, .csv or .jsonl, also .gz)"
+MAX_SEQ_LEN_HELP = "tokens per input (default: as trained here, else 128)"
 
 
 def add_columns(group: Any, *, label: bool = True) -> None:
@@ -25,20 +27,18 @@ def add_columns(group: Any, *, label: bool = True) -> None:
 
 def add_rows(group: Any) -> None:
     """How the rows of a token model are read."""
-    group.add_argument("--task", choices=TASKS, help="default: what the head says")
+    group.add_argument("--task", choices=TASKS, help="default: read from the head")
     add_columns(group)
-    group.add_argument(
-        "--max-seq-len", type=int, metavar="N", help="tokens of a text that are read (default 128, questions 384)"
-    )
+    group.add_argument("--max-seq-len", type=int, metavar="N", help="tokens per input (default 128, questions 384)")
 
 
 def add_output(group: Any, help_text: str, *, metavar: str = "DIR", required: bool = False) -> None:
     group.add_argument("--output", type=Path, required=required, metavar=metavar, help=help_text)
-    group.add_argument("--force", action="store_true", help="replace an output that export-mobile wrote before")
+    group.add_argument("--force", action="store_true", help="replace an earlier output of export-mobile")
 
 
 def add_json(group: Any, what: str) -> None:
-    group.add_argument("--json", action="store_true", help=f"print {what} as JSON, and nothing else")
+    group.add_argument("--json", action="store_true", help=f"print only {what}, as JSON")
 
 
 def add_target(group: Any) -> None:

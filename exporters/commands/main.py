@@ -1,4 +1,4 @@
-"""The command line: which command runs, and what becomes of its outcome: one line and an exit code.
+"""The command line: picks the command and turns its outcome into one line and an exit code.
 
 `export-mobile` with flags exports; every other command is named. Each is a module of this package with `DESCRIPTION`,
 `EXAMPLES`, `add_arguments(parser)` and `run(options, terminal)`, which returns the exit code or raises. Imports nothing
@@ -27,22 +27,22 @@ DISTRIBUTION = "export-mobile"
 EXPORT = "export"
 # In the order of `--help`.
 COMMANDS = {
-    EXPORT: "the default: from a checkpoint to checked files",
+    EXPORT: "the default: export a checkpoint and verify the files",
     "train": "train a model on your own data",
     "compress": "make a BERT checkpoint smaller",
-    "ablate": "accuracy without each head or layer",
-    "profile": "what each part of a token model costs",
-    "explain": "which words a model that drops tokens keeps",
+    "ablate": "measure accuracy without each head or layer",
+    "profile": "measure what each part of a token model costs",
+    "explain": "show which words a token-dropping model keeps",
     "models": "list the models",
     "clean": "find and remove what killed runs left behind",
-    "completion": "completion of commands and flags in your shell",
+    "completion": "print a shell completion script",
 }
-# These need the base install only.
+# These need only the base install.
 LIGHT = ("models", "clean", "completion")
 
 
 class Command(Protocol):
-    """What the module of a command has."""
+    """What the module of a command offers."""
 
     DESCRIPTION: str
     EXAMPLES: tuple[str, ...]
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = EXIT_PASS if leave.code is None else int(leave.code)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+    except BrokenPipeError:  # whoever read our output is gone, as with `| head`
         _drop_stdout()
         return EXIT_PASS
     except KeyboardInterrupt:
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail("not enough memory. Try a smaller --max-seq-len.", EXIT_INPUT, debug)
     except ExportError as error:
         return _fail(str(error), error.exit_code, debug)
-    except Exception as error:  # noqa: BLE001 - the one place where an unforeseen error becomes a line for the user
+    except Exception as error:  # noqa: BLE001 - the one place that turns an unforeseen error into a line
         return _unforeseen(error, debug)
 
 
@@ -111,12 +111,12 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def command(name: str) -> Command:
-    """Its module, imported when it is asked for."""
+    """The module of a command, imported on demand."""
     return cast("Command", importlib.import_module(f"exporters.commands.{name}"))
 
 
 def parser_of(name: str) -> Parser:
-    """With the flags of one command."""
+    """The parser of one command."""
     module = command(name)
     if name != EXPORT:
         parser = Parser(name=name, description=module.DESCRIPTION, examples=module.EXAMPLES)
@@ -132,7 +132,7 @@ def parser_of(name: str) -> Parser:
 
 
 def _fill(parser: Parser, name: str) -> Any:
-    """The flags of a command, and those that all have; returns the group of these."""
+    """Adds the flags of a command and the shared ones; returns the group of the latter."""
     command(name).add_arguments(parser)
     return parser.add_help_and_debug()
 
@@ -161,7 +161,7 @@ def _describe(error: OSError) -> str:
 
 
 def _drop_stdout() -> None:
-    """What could not be written would be tried again, and complained about, when Python ends."""
+    """Python would otherwise try to flush again at exit, and complain."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -13,7 +13,7 @@ EXAMPLES = ("export-mobile models", "export-mobile models | grep bert")
 
 
 def add_arguments(parser: Parser) -> None:
-    """It has no flags of its own."""
+    """No flags of its own."""
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:  # noqa: ARG001 - as all commands

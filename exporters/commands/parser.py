@@ -1,4 +1,4 @@
-"""The parser of every command: usage errors are one line, rare flags wait for `--help-all`, examples come last."""
+"""The parser of every command: one-line usage errors, rare flags only in `--help-all`, examples last."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ PROGRAM = "export-mobile"
 
 
 class Parser(argparse.ArgumentParser):
-    """`everyday` flags are in the first group; a `rare` group is shown by `--help-all` alone."""
+    """Everyday flags are in the first group; only `--help-all` shows a `rare` group."""
 
     def __init__(self, *, name: str = "", description: str, examples: Sequence[str], epilog: str = "") -> None:
         shown = "\n".join(["examples:", *(f"  {line}" for line in examples)])
@@ -36,16 +36,16 @@ class Parser(argparse.ArgumentParser):
     def add_help_and_debug(self) -> Any:
         """The flags that every command has, after its own."""
         group = self.add_argument_group("help")
-        group.add_argument("--help", "-h", action="help", help="show this and leave")
+        group.add_argument("--help", "-h", action="help", help="show this help")
         if self._rare:
             group.add_argument(
-                "--help-all", action=_HelpAll, nargs=0, default=argparse.SUPPRESS, help=f"and {self._titles()}"
+                "--help-all", action=_HelpAll, nargs=0, default=argparse.SUPPRESS, help=f"also show {self._titles()}"
             )
-        group.add_argument("--debug", action="store_true", help="show the trace of an error, and what libraries print")
+        group.add_argument("--debug", action="store_true", help="show tracebacks and the output of libraries")
         return group
 
     def read(self, arguments: list[str]) -> argparse.Namespace:
-        """The flags as values; an unknown one is answered with the nearest."""
+        """The parsed flags. For an unknown flag the error suggests the nearest."""
         options, unknown = self.parse_known_args(arguments)
         if unknown:
             flags = tuple(self._option_string_actions)  # argparse has no public list of its flags

@@ -1,4 +1,4 @@
-"""From parsed flags to the fields of a request: they have the same names, and a flag that was not given is left out."""
+"""Turns parsed flags into request fields of the same names. Flags that were not given are left out."""
 
 import argparse
 import dataclasses
@@ -6,6 +6,6 @@ from typing import Any
 
 
 def request_values(options: argparse.Namespace, kind: type) -> dict[str, Any]:
-    """The fields of the request class `kind` that have a flag with a value."""
+    """The fields of the request class `kind` whose flag has a value."""
     names = [field.name for field in dataclasses.fields(kind)]
     return {name: getattr(options, name) for name in names if getattr(options, name, None) is not None}

@@ -1,4 +1,4 @@
-"""`export-mobile train`: its flags, and the run. What a training is: `exporters/training`."""
+"""`export-mobile train`: its flags and its run. The work is in `exporters/training`."""
 
 import argparse
 import dataclasses
@@ -23,7 +23,7 @@ from models_tf.training.settings import CLASS_WEIGHTS, TrainingSettings
 from models_tf.training.token_settings import FINE_TUNING, SCRATCH, TokenSettings
 from models_tf.training.transfer_settings import TRANSFERS
 
-DESCRIPTION = "Train a model on your own rows."
+DESCRIPTION = "Train a model on your own data."
 EXAMPLES = (
     "export-mobile train --train train.tsv --dev dev.tsv --output mine",
     "export-mobile train --model bert --checkpoint DIR --train train.tsv --dev dev.tsv --output mine",
@@ -39,34 +39,34 @@ def add_arguments(parser: Parser) -> None:
         required=True,
         type=Path,
         metavar="FILE",
-        help="rows to learn from: .tsv, .csv or .jsonl, or .gz of it",
+        help="training rows (.tsv, .csv or .jsonl, also .gz)",
     )
-    add("--dev", required=True, type=Path, metavar="FILE", help="rows that choose the best epoch")
-    add("--model", default="prado", metavar="NAME", help="a name that `export-mobile models` lists (default prado)")
-    add("--checkpoint", metavar="DIR", help="token models: fine-tune this folder or hub id; without: from scratch")
+    add("--dev", required=True, type=Path, metavar="FILE", help="rows that pick the best epoch")
+    add("--model", default="prado", metavar="NAME", help="one of `export-mobile models` (default prado)")
+    add("--checkpoint", metavar="DIR", help="token models: folder or hub id to fine-tune (default: train from scratch)")
     flags.add_output(parser, "checkpoint folder to write", required=True)
-    add("--resume", action="store_true", help="go on where a killed training stopped")
-    _add_numbers(parser, ("epochs", int, "at most"), ("batch-size", int, "rows per step"))
-    _add_numbers(parser, ("learning-rate", float, "peak, after the warm-up; falls to zero as a cosine"))
+    add("--resume", action="store_true", help="continue a training that was stopped")
+    _add_numbers(parser, ("epochs", int, "most epochs"), ("batch-size", int, "rows per step"))
+    _add_numbers(parser, ("learning-rate", float, "peak after the warm-up, then a cosine to zero"))
     flags.add_json(parser, "the result")
     data = parser.add_argument_group("data")
     flags.add_columns(data)
-    data.add_argument("--max-seq-len", type=int, metavar="N", help="tokens of a text that are read")
+    data.add_argument("--max-seq-len", type=int, metavar="N", help="tokens per input")
     more = parser.add_argument_group("training")
     _add_numbers(
         more,
-        ("label-smoothing", float, "taken from the right label"),
-        ("average", float, "decay of the averaged weights; 0: off"),
-        ("patience", int, "epochs without a better dev score before it stops"),
-        ("save-minutes", float, "time between two saves of the state inside an epoch"),
-        ("seed", int, "of the first weights and the order of rows"),
+        ("label-smoothing", float, "share taken from the right label"),
+        ("average", float, "decay of the weight average; 0: off"),
+        ("patience", int, "stop after this many epochs without a better dev score"),
+        ("save-minutes", float, "minutes between saves within an epoch"),
+        ("seed", int, "seed for initial weights and row order"),
     )
     more.add_argument(
         "--set",
         action="append",
         metavar="KEY=VALUE",
         dest="overrides",
-        help="any field of the model's config (projection.FIELD; config.json's key of a token model); may be repeated",
+        help="a field of the model's config (projection.FIELD; token models: a key of config.json); repeatable",
     )
     teacher = parser.add_argument_group("teacher")
     teacher.add_argument(
@@ -74,16 +74,18 @@ def add_arguments(parser: Parser) -> None:
         action="append",
         type=Path,
         metavar="DIR",
-        help="checkpoint to learn from beside the labels; a projection model may have several, of token models too",
+        help="checkpoint to distill from; projection models take several, also token models",
     )
     _add_numbers(
-        teacher, ("teacher-weight", float, "its part of the loss"), ("temperature", float, "of its probabilities")
+        teacher,
+        ("teacher-weight", float, "weight of the teacher in the loss"),
+        ("temperature", float, "softens its probabilities"),
     )
     _add_projection_arguments(parser.add_argument_group("projection models"))
     _add_token_arguments(parser.add_argument_group("token models"))
     _add_power_arguments(parser.add_argument_group("powerbert: which tokens each layer keeps"))
     compression.add_compression(
-        parser.rare("flags that make a BERT --checkpoint smaller first, as export-mobile compress does")
+        parser.rare("flags that compress a BERT --checkpoint first, as export-mobile compress does")
     )
 
 
@@ -93,29 +95,31 @@ def _add_numbers(group: Any, *entries: tuple[str, type, str]) -> None:
 
 
 def _add_projection_arguments(group: Any) -> None:
-    group.add_argument("--multi-label", action="store_true", help="several labels a row")
+    group.add_argument("--multi-label", action="store_true", help="several labels per row")
     group.add_argument(
-        "--label-separator", metavar="TEXT", help=f"between them, with --multi-label (default: {DEFAULT_SEPARATOR})"
+        "--label-separator", metavar="TEXT", help=f"separator of --multi-label (default: {DEFAULT_SEPARATOR})"
     )
     group.add_argument("--features", choices=FEATURES, help="words: as published; mixed: half character trigrams")
     group.add_argument(
         "--distortion",
         type=float,
         metavar="N",
-        help=f"part of the tokens that get a typo in training (default: {_DEFAULTS['distortion']})",
+        help=f"share of tokens that get a typo in training (default: {_DEFAULTS['distortion']})",
     )
     group.add_argument("--class-weights", choices=CLASS_WEIGHTS, help="balanced: rare labels count more")
-    group.add_argument(
-        "--teacher-logits", type=Path, metavar="FILE", help="a .npy file with a row for each row of --train"
-    )
+    group.add_argument("--teacher-logits", type=Path, metavar="FILE", help=".npy file with one row per row of --train")
 
 
 def _add_token_arguments(group: Any) -> None:
     group.add_argument(
         "--task", choices=TASKS, help=f"(default: {_TOKEN_DEFAULTS['task']}; of tagger: {TOKEN_CLASSIFICATION})"
     )
-    group.add_argument("--vocab", type=Path, metavar="PATH", help="vocab.txt or spiece.model, or a folder with it (default: the "
-                       "checkpoint's, else the teacher's)")  # fmt: skip
+    group.add_argument(
+        "--vocab",
+        type=Path,
+        metavar="PATH",
+        help="vocab.txt, spiece.model or their folder (default: the checkpoint's, else the teacher's)",
+    )
     group.add_argument(
         "--preset",
         metavar="NAME",
@@ -125,77 +129,77 @@ def _add_token_arguments(group: Any) -> None:
         "--weight-decay",
         type=float,
         metavar="N",
-        help=f"of kernels and tables (default: {_TOKEN_DEFAULTS['weight_decay']})",
+        help=f"on kernels and tables (default: {_TOKEN_DEFAULTS['weight_decay']})",
     )
     group.add_argument(
         "--hidden-weight",
         type=float,
         metavar="N",
-        help="with a teacher: part of its hidden states in the loss, such as 0.1 (default: 0)",
+        help="with a teacher: weight of its hidden states in the loss, such as 0.1 (default: 0)",
     )
     group.add_argument(
-        "--attention-weight", type=float, metavar="N", help="with a teacher: part of its attention maps (default: 0)"
+        "--attention-weight", type=float, metavar="N", help="with a teacher: weight of its attention maps (default: 0)"
     )
-    group.add_argument("--freeze-embedding", action="store_true", help="the embedding stays as it is: less to compute")
+    group.add_argument("--freeze-embedding", action="store_true", help="do not train the embedding: less to compute")
     group.add_argument(
         "--movement",
         choices=MOVEMENTS,
-        help="movement pruning of the layers' kernels: the highest scores of each, or all above a threshold",
+        help="movement pruning of kernels: keep the top scores of each (topk), or those above a threshold (soft)",
     )
     group.add_argument(
         "--movement-keep",
         type=float,
         metavar="N",
-        help=f"with topk: the share of each kernel that is kept (default: {MovementSettings.keep})",
+        help=f"with topk: share of each kernel to keep (default: {MovementSettings.keep})",
     )
     group.add_argument(
         "--movement-set",
         action="append",
         metavar="KEY=VALUE",
         dest="movement_overrides",
-        help="score_rate, warmup, cooldown (parts of all steps), every (steps a mask serves), initial_keep; of soft: "
+        help="score_rate, warmup and cooldown (shares of all steps), every (steps per mask), initial_keep; with soft: "
         "threshold, penalty",
     )
-    group.add_argument("--init-from-teacher", action="store_true", help="the embedding starts from the teacher's")
+    group.add_argument("--init-from-teacher", action="store_true", help="start from the teacher's embedding")
     group.add_argument(
         "--unlabelled",
         type=Path,
         metavar="FILE",
-        help="token-classification, with a teacher: learn its tags of these sentences first (.txt, .conll, .conllu, .jsonl, "
-        ".tsv, or .gz of it); tags in it are not read",
+        help="token-classification, with a teacher: first learn its tags on these sentences (.txt, .conll, .conllu, "
+        ".jsonl or .tsv, also .gz); tags in the file are ignored",
     )
     group.add_argument(
         "--distill-epochs",
         type=int,
         metavar="N",
-        help=f"epochs on --unlabelled, before the others (default: {_TOKEN_DEFAULTS['distill_epochs']})",
+        help=f"epochs on --unlabelled (default: {_TOKEN_DEFAULTS['distill_epochs']})",
     )
     group.add_argument(
-        "--distill-learning-rate", type=float, metavar="N", help="peak there (default: that of --learning-rate)"
+        "--distill-learning-rate", type=float, metavar="N", help="its peak learning rate (default: --learning-rate)"
     )
     group.add_argument(
         "--loose-tags",
         action="store_true",
-        help="take an I- that follows no B- as the beginning of an entity also where others begin with B-",
+        help="let an I- without a B- before it start an entity, even where other entities start with B-",
     )
     group.add_argument(
         "--transfer",
         choices=TRANSFERS,
-        help="learn the teacher's hidden states and attention first, layer by layer or all together (default: none)",
+        help="first learn the teacher's hidden states and attention, layer by layer or jointly (default: none)",
     )
     group.add_argument(
         "--transfer-epochs",
         type=int,
         metavar="N",
-        help=f"epochs of it, before the others (default: {_TOKEN_DEFAULTS['transfer_epochs']})",
+        help=f"epochs of --transfer (default: {_TOKEN_DEFAULTS['transfer_epochs']})",
     )
     group.add_argument(
         "--transfer-set",
         action="append",
         metavar="KEY=VALUE",
         dest="transfer_overrides",
-        help="weights of its terms: feature, attention, mean, variance; factors of a layer's learning rate: before, "
-        "own, after; learning_rate",
+        help="loss weights: feature, attention, mean, variance; factors of a layer's learning rate: before, own, "
+        "after; learning_rate",
     )
 
 
@@ -204,28 +208,28 @@ def _add_power_arguments(group: Any) -> None:
         "--fine-tune-epochs",
         type=int,
         metavar="N",
-        help="epochs with all tokens before the search (default: as --epochs where the head is new, else 0)",
+        help="epochs with all tokens before the search (default: --epochs if the head is new, else 0)",
     )
     group.add_argument(
         "--search-epochs",
         type=int,
         metavar="N",
-        help="epochs in which the tokens to keep are learned; --epochs with them follow (default: "
-        f"{PowerSettings.search_epochs}; none where --retention or the checkpoint says what is kept)",
+        help="epochs that learn which tokens to keep, before --epochs (default: "
+        f"{PowerSettings.search_epochs}; 0 if --retention or the checkpoint sets them)",
     )
     group.add_argument(
         "--keep-share",
         type=float,
         metavar="N",
-        help="the share of tokens, over all layers, that the search ends at, such as 0.4 (default: as the penalty says)",
+        help="share of tokens kept after the search, over all layers, such as 0.4 (default: set by the penalty)",
     )
     group.add_argument(
         "--search-set",
         action="append",
         metavar="KEY=VALUE",
         dest="search_overrides",
-        help="penalty (of a token, times its layer), rate (of the parameters; 0: by the steps), descent (part of the search "
-        "in which the share falls)",
+        help="penalty (per token, times its layer), rate (learning rate; 0: set by the steps), descent (part of the "
+        "search in which the share falls)",
     )
 
 
@@ -238,7 +242,7 @@ def _defaults(flag: str) -> str:
 
 
 def request_of(args: argparse.Namespace) -> TrainRequest:
-    """The request that the flags make."""
+    """The request from the flags."""
     values = request_values(args, TrainRequest)
     if compression.is_given(args):
         values["compression"] = compression.from_args(args)
@@ -246,7 +250,7 @@ def request_of(args: argparse.Namespace) -> TrainRequest:
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Trains as the flags say, and prints the result."""
+    """Trains and prints the result."""
     request = request_of(args)
     from exporters.training.run import train
 
