@@ -1,5 +1,6 @@
-"""Retention lists, tag files and tokenizers that are wrong: one line on stderr, exit code 2, nothing written. In this process,
-but for one run of the command itself.
+"""Wrong retention lists, tag files and tokenizers: one line on stderr, exit code 2, nothing written.
+
+All run in this process, except for one run of the command itself.
 """
 
 import json

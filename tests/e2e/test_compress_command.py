@@ -1,4 +1,4 @@
-"""`export-mobile compress` and `ablate`: folders that are whole, summaries that are true, and one line for bad input."""
+"""`export-mobile compress` and `ablate`: complete folders, correct summaries, one line for bad input."""
 
 import json
 import random

@@ -1,5 +1,6 @@
-"""`--retention`, `--share-layers`, `--embedding-size` and `--prune-vocab` from the command line: alone, together, in `train`
-and in an export; and one line for bad input.
+"""`--retention`, `--share-layers`, `--embedding-size` and `--prune-vocab` from the command line.
+
+Alone, together, in `train` and in an export; and one line for bad input.
 """
 
 import json
@@ -65,9 +66,9 @@ def texts_of(path: Path) -> list[str]:
 
 def test_all_of_them_in_one_command(command, folder):
     code, printed, errors = command(
-        "compress", "--checkpoint", folder / "bert", "--drop-layers", "3", "--share-layers", "2", "--share-from", "mean",
-        "--prune-vocab", "--vocab-data", folder / "rows.tsv", "--embedding-size", "8", "--retention", "10,6,2",
-        "--retention-by", "random", "--seed", "5", "--output", "small",
+        "compress", "--checkpoint", folder / "bert", "--drop-layers", "3", "--share-layers", "2",
+        "--share-from", "mean", "--prune-vocab", "--vocab-data", folder / "rows.tsv", "--embedding-size", "8",
+        "--retention", "10,6,2", "--retention-by", "random", "--seed", "5", "--output", "small",
     )  # fmt: skip
     assert code == 0, errors
     lines = printed.splitlines()
@@ -195,9 +196,9 @@ def test_an_export_has_the_pruned_vocabulary_beside_the_model(command, folder):
 def test_training_prunes_the_vocabulary_to_its_own_files(command, folder):
     """The teacher's hidden states are learned all the same: it reads the student's ids."""
     code, _, errors = command(
-        "train", "--model", "bert", "--checkpoint", folder / "bert", "--teacher", folder / "bert", "--hidden-weight", "1",
-        "--train", folder / "rows.tsv", "--dev", folder / "rows.tsv", "--max-seq-len", "12", "--epochs", "1",
-        "--batch-size", "16", "--prune-vocab", "--embedding-size", "8", "--output", "trained",
+        "train", "--model", "bert", "--checkpoint", folder / "bert", "--teacher", folder / "bert",
+        "--hidden-weight", "1", "--train", folder / "rows.tsv", "--dev", folder / "rows.tsv", "--max-seq-len", "12",
+        "--epochs", "1", "--batch-size", "16", "--prune-vocab", "--embedding-size", "8", "--output", "trained",
     )  # fmt: skip
     assert code == 0, errors
     found = checkpoint.load("trained")
@@ -220,7 +221,8 @@ def test_a_new_model_can_be_built_shared_and_narrow(command, folder):
     code, _, errors = command(
         "train", "--model", "bert", "--vocab", folder / "bert", "--train", folder / "rows.tsv", "--dev",
         folder / "rows.tsv", "--max-seq-len", "12", "--epochs", "1", "--share-layers", "2", "--embedding-size", "8",
-        "--prune-vocab", "--retention", "9,9,4,1", "--output", "new", *(word for size in sizes for word in ("--set", size)),
+        "--prune-vocab", "--retention", "9,9,4,1", "--output", "new",
+        *(word for size in sizes for word in ("--set", size)),
     )  # fmt: skip
     assert code == 0, errors
     found = checkpoint.load("new")

@@ -1,4 +1,4 @@
-"""The flags of compression on `train` and on the export itself: smaller files, records of what was removed, refusals."""
+"""The compression flags of `train` and of the export: smaller files, records of what was removed, refusals."""
 
 import json
 import random

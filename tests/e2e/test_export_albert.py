@@ -1,5 +1,6 @@
-"""ALBERT through the command line: every recipe and both gates, weights that are in a file once, SentencePiece, untrained
-weights of a preset.
+"""ALBERT through the command line: every recipe, both gates, SentencePiece, untrained weights of a preset.
+
+Shared weights are stored in a file once.
 """
 
 import json
@@ -46,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def data(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Texts with the model's own answers as labels: it is right everywhere, and a file loses what it answers otherwise."""
+    """Texts labelled with the model's own answers: it is always right, and a file loses for any other answer."""
     generator, origin = np.random.default_rng(3), checkpoint.load(folder)
     texts = [" ".join(map(str, generator.integers(0, 56, generator.integers(1, 14)))) for _ in range(120)]
     inputs = Tokenizer.from_folder(folder).encode(texts, max_len=LENGTH)
@@ -58,8 +59,8 @@ def data(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-# A gate for each recipe, its exit code, and bytes of constants for each parameter. Beside int8 weights there are scales of
-# rows and 32 bit biases of each layer, which a file may hold for each use of a layer.
+# For each recipe: a gate, its exit code, and the bytes of constants per parameter. Besides int8 weights there are
+# scales per row and 32-bit biases, which a file may hold once for each use of a layer.
 CASES: dict[str, tuple[list[str], int, tuple[str, ...], float]] = {
     "float32": (["--max-size", "1KB"], 4, ("size",), 4.05),
     "int8-dynamic": (["--max-drop", "0"], 3, ("accuracy",), 1.3),

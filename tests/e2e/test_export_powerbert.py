@@ -1,5 +1,6 @@
-"""PoWER-BERT through the command line: every recipe and both gates, what is inside the files, untrained weights, and a model
-that is trained for some steps, exported and explained.
+"""PoWER-BERT through the command line: every recipe, both gates, what is inside the files, untrained weights.
+
+Also a model that is trained for a few steps, exported and explained.
 """
 
 import json
@@ -40,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def data(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Texts with the model's own answers as labels: it is right everywhere, and a file loses what it answers otherwise."""
+    """Texts labelled with the model's own answers: it is always right, and a file loses for any other answer."""
     generator = np.random.default_rng(3)
     texts = [" ".join(map(str, generator.integers(0, 56, generator.integers(1, 14)))) for _ in range(ROWS)]
     answers = [text.answers[0].label for text in explain_texts(checkpoint.load(folder), texts).texts]

@@ -218,7 +218,7 @@ def test_a_base_model_gives_hidden_states_and_needs_only_texts(checkpoints, data
     assert names == {"hidden", "pooled"}
 
 
-# Recipes that are tested elsewhere: by the fixture `exported`, in test_minilm_int8_tflite.py, in test_export_<model>.py.
+# Recipes tested elsewhere: by the fixture `exported`, in test_minilm_int8_tflite.py, in test_export_<model>.py.
 ELSEWHERE = {
     "bert": ("int8",),
     **dict.fromkeys(("mobilebert", "powerbert", "albert", "tagger"), ("float32", "int8-dynamic", "int8")),

@@ -1,4 +1,4 @@
-"""Static int8 .tflite of a real BERT on all 872 rows of SST-2's dev set, through the library: accuracy, size, contents."""
+"""Static int8 .tflite of a real BERT on all 872 rows of SST-2's dev set: accuracy, size, contents."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`export-mobile train` of a token model through the command line: Ctrl-C, resume, one-line errors, PyTorch reads it."""
+"""`export-mobile train` of a token model: Ctrl-C, resume, one-line errors, PyTorch reads the result."""
 
 import json
 import os

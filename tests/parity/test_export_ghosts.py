@@ -52,8 +52,8 @@ MODULES = 4  # attention and FFN of two layers
 # The limits of test_quantize_encoder_tflite.py.
 SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.1}
 CORRELATION = {"float32": 0.99999, "fp16": 0.9999, "int8-dynamic": 0.995, "int8": 0.995}
-# One file misses them: the form `outputs` in int8 TFLite was seen at 0.155, the same in ONNX, where the convolution stays
-# float, at 0.051. The limit was set after that. It shows that nothing has become worse, not that this is good.
+# One file misses them: the form `outputs` measured 0.155 in int8 TFLite, and 0.051 in ONNX, where the convolution stays
+# float. The limit was set after that. It shows that nothing has become worse, not that this is good.
 OUTPUTS_INT8_TFLITE = 0.16
 
 
@@ -222,9 +222,9 @@ def other_padding(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"ids": ids.astype(np.int32), "mask": values["mask"], "segments": segments.astype(np.int32)}
 
 
-# Rows of two tokens ([CLS] and [SEP], an empty text) are left out: they can have lower attention scores than any row that was
-# calibrated on, and then a padded token gets a 256th of the attention in int8. Seen on such rows of VALUES, in steps of the
-# output: up to 2.8 with ghosts, up to 1.8 without. From three tokens on nothing moves at all.
+# Rows of two tokens ([CLS] and [SEP], an empty text) are left out: their attention scores can be lower than those of
+# any calibration row, and then a padded token gets a 256th of the attention in int8. Measured on such rows of VALUES,
+# in steps of the output: up to 2.8 with ghosts, up to 1.8 without. From three tokens on nothing moves at all.
 PADDED = tiny_encoders.inputs(40, seed=9, shortest=3)
 
 

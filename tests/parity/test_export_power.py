@@ -19,9 +19,10 @@ from support.power_files import CONFIGS, HEAD, KEPT, LENGTH, RECIPES, VALUES
 
 every_variant = pytest.mark.parametrize("name", CONFIGS)
 both_formats = pytest.mark.parametrize("target", ["tflite", "onnx"])
-# Root mean square of the error over that of the answers. float16 has a step of 2**-11 of each weight. int8: scores of some
-# units are rounded by a tenth, a tenth of an attention weight in each layer, and where that moves a token over the border
-# of the top-k the row answers from another one. As for layers that keep all tokens, and half as much again for that.
+# Root mean square of the error over that of the answers. float16 has a step of 2**-11 of each weight. int8: scores of a
+# few units are rounded by a tenth, which is a tenth of an attention weight in each layer; where that moves a token
+# across the top-k border, the row answers from another token. So: the limit of layers that keep all tokens, and half as
+# much again.
 ALLOWED = {"fp16": 0.02, "int8-dynamic": 0.3, "int8": 0.3}
 
 

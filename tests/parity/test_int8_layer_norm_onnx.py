@@ -1,4 +1,4 @@
-"""Static int8 .onnx files of encoders with layer norms and outlier channels: numbers, structure, audit, real weights."""
+"""Static int8 .onnx of encoders with layer norms and outlier channels: numbers, structure, audit, real weights."""
 
 import functools
 from collections import Counter
@@ -42,10 +42,11 @@ CONFIG = EncoderConfig(
     pooler=True,
 )
 VALUES = tiny_encoders.inputs(40, seed=9)
-# Channels that a trained encoder has too: the FFN writes much more into them than into the others. The norm behind divides
-# all by it (for two of 32 channels by LARGE / 4), and its gammas make that good; that of attention hands on more, and small
-# weights read it. The two have opposite signs: otherwise they shift the mean that the norm subtracts, and every answer is a
-# constant of a few units with 0.03 of signal on it, less than one step of 8 bits.
+# Outlier channels, as trained encoders have them: the FFN writes much larger values into them. The norm that follows
+# divides all channels by that (with two of 32 channels, by LARGE / 4), and its gammas undo it; the norm of attention
+# lets larger values through, and small weights read them. The two have opposite signs: otherwise they shift the mean
+# that the norm subtracts, and every answer is a constant of a few units with a signal of 0.03, less than one step of
+# 8 bits.
 OUTLIERS, LARGE, MEDIUM = [3, 17], 80.0, 32.0
 
 
@@ -126,8 +127,8 @@ def test_answers_depend_on_the_row(head):
 
 @pytest.mark.parametrize("head", tiny_encoders.HEADS)
 def test_int8_follows_float_in_spite_of_outlier_channels(head):
-    # Queries and keys are rounded by 1/60 or so, 7 bits of weights and 8 of inputs, and give scores of about 6 units: 0.1 in
-    # a score is a tenth of an attention weight, in every layer. Twice that is allowed, of every head.
+    # Queries and keys are rounded by about 1/60 (7 bits of weights, 8 of inputs) and give scores of about 6 units: 0.1
+    # in a score is a tenth of an attention weight, in every layer. Twice that is allowed, for every head.
     assert error(int8(head), head) <= 0.2
 
 

@@ -43,8 +43,9 @@ CONFIG = EncoderConfig(
     pooler=True,
 )
 VALUES = tiny_encoders.inputs(40, seed=9)
-# Channels that a trained encoder has too: the FFN writes much more into them than into the others. The norm behind divides
-# all by it (for two of 32 channels by LARGE / 4), and its gammas make that good; that of attention hands on some more.
+# Outlier channels, as trained encoders have them: the FFN writes much larger values into them. The norm that follows
+# divides all channels by that (with two of 32 channels, by LARGE / 4), and its gammas undo it; the norm of attention
+# lets somewhat larger values through.
 OUTLIERS, LARGE, MEDIUM = [3, 17], 40.0, 8.0
 FLOAT32, INT8 = schema.TensorType.FLOAT32, schema.TensorType.INT8
 
@@ -101,8 +102,8 @@ def of_tokens(values: np.ndarray) -> np.ndarray:
     return values[mask > 0] if values.shape[:2] == mask.shape else values
 
 
-# Error that is allowed. 8 bits round each of some ten dense layers in a row by about 1/400 of what passes: 0.008 in all, and
-# three times that is allowed. Start and end of an answer differ between tokens by a tenth of their size, so it counts tenfold.
+# Error allowed. 8 bits round each of about ten dense layers in a row by 1/400 of their values: 0.008 in all, and three
+# times that is allowed. Start and end logits differ between tokens by a tenth of their size: there it counts tenfold.
 MOST = {"classification": 0.024, "question-answering": 0.24, "base": 0.024}
 
 

@@ -207,7 +207,7 @@ def test_what_stands_in_padding_does_not_matter() -> None:
 
 
 def numpy_ib_bert(document: dict[str, Any], tensors: dict[str, np.ndarray], given: dict[str, np.ndarray]) -> np.ndarray:
-    """IB-BERT in float64, row by row: query, key and value read the layer's input, only the skip path is a bottleneck."""
+    """IB-BERT in float64, row by row: query, key and value read the layer's input; the skip path has a bottleneck."""
     table = {name: value.astype(np.float64) for name, value in tensors.items()}
 
     def dense(name: str, x: np.ndarray) -> np.ndarray:

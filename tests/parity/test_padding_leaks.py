@@ -1,6 +1,6 @@
 """What stands in padding does not leak into the answers: static int8 files of every variant and head, in both formats.
 
-Made as an export makes them: rewritten weights, the mask that `exporters.sources.mask` chooses, ranges from calibration rows.
+Made as an export makes them: rewritten weights, the mask of `exporters.sources.mask`, ranges from calibration rows.
 """
 
 import dataclasses

@@ -16,7 +16,7 @@ from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
 from support import tiny_encoders
 
 VALUES = tiny_encoders.inputs(40, seed=9)
-# Derived in test_quantize_encoder_tflite.py; weights of static int8 have 7 bits here, which doubles their step of 1/255.
+# Derived in test_quantize_encoder_tflite.py; static int8 weights have 7 bits here, which doubles their step of 1/255.
 SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.12}
 
 
@@ -116,7 +116,7 @@ def test_weights_of_static_int8_fit_16_bit_pair_sums():
 
 
 def other_padding(values: dict[str, np.ndarray], seed: int = 3) -> dict[str, np.ndarray]:
-    """The same tokens; ids and segments of padding changed. The graph replaces the ids, segments it takes as they are."""
+    """The same tokens with other ids and segments in padding. The graph replaces the ids and takes the segments."""
     generator = np.random.default_rng(seed)
     padding = 1 - values["mask"]
     ids = values["ids"] + padding * generator.integers(1, tiny_encoders.VOCABULARY, padding.shape)

@@ -18,8 +18,8 @@ from support import tiny_encoders
 
 VALUES = tiny_encoders.inputs(40, seed=9)
 INT8 = schema.TensorType.INT8
-# Largest error as a share of the range of an output. float16: a step of 2**-11 of each weight. int8: half a step of 1/255
-# at each of about 20 stages in a row, which add up as a random walk to 20**0.5 / 510 on average; the largest of some
+# Largest error as a share of an output's range. float16: a step of 2**-11 of each weight. int8: half a step of 1/255
+# at each of about 20 stages in a row, which add up as a random walk to 20**0.5 / 510 on average; the largest of about a
 # thousand values is five times that, and values beyond the calibrated range are clipped: 1/10 in all.
 SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.1}
 
@@ -143,7 +143,7 @@ def test_operators_on_int8_carry_the_versions_that_know_int8():
 
 
 def other_padding(values: dict[str, np.ndarray], seed: int = 3) -> dict[str, np.ndarray]:
-    """The same tokens; ids and segments of padding changed. The graph replaces the ids, segments it takes as they are."""
+    """The same tokens with other ids and segments in padding. The graph replaces the ids and takes the segments."""
     generator = np.random.default_rng(seed)
     padding = 1 - values["mask"]
     ids = values["ids"] + padding * generator.integers(1, tiny_encoders.VOCABULARY, padding.shape)

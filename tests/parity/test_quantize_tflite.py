@@ -26,9 +26,9 @@ def made(recipe: str, kind: str) -> bytes:
 def tolerance(recipe: str, kind: str) -> float:
     """Largest error allowed on a logit, as a share of the range of the logits.
 
-    float16 has a step of 2**-11 of each weight: errors of 17 layers and 40 terms stay under 1/100 of the range. int8 has
-    a step of 1/255 of a tensor's range, rounded by half at each of about 8 stages in a row that add up in the worst case:
-    8/510, and values beyond the calibrated range are clipped: 1/10 in all, where a wrong scale gives 1 or more.
+    float16 has a step of 2**-11 of each weight: errors of 17 layers and 40 terms stay under 1/100 of the range. int8
+    has a step of 1/255 of a tensor's range and rounds by half of it at each of about 8 stages in a row, 8/510 in the
+    worst case; values beyond the calibrated range are clipped: 1/10 in all. A wrong scale gives 1 or more.
     """
     spread = np.ptp(tiny_models.logits(VALUES, kind))
     return float(
@@ -124,5 +124,5 @@ def test_a_batched_signature_gives_what_single_rows_give(recipe):
     )
     single = tiny_models.run_tflite(merged, VALUES, signature="serving_default")
     together = tiny_models.run_tflite(merged, VALUES, signature="batch_5")
-    # Integers agree exactly; floats up to the order of sums. A dynamic scale taken over all rows would be off by far more.
+    # Integers agree exactly; floats up to the order of sums. A dynamic scale over all rows would be off by far more.
     assert np.abs(single - together).max() <= (0 if recipe == "int8" else FLOAT_ATOL)

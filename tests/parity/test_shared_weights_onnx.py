@@ -87,7 +87,7 @@ def test_the_audit_finds_nothing_and_counts_shared_weights_once(name, recipe):
     content = files(name).onnx(recipe).SerializeToString()
     found = get("onnx").open(content)
     assert found.audit(RECIPES[recipe]) == []
-    # Biases, norms and factors are what is left; biases of int8 differ with the scale of the input, so each layer has its own.
+    # The rest is biases, norms and factors; int8 biases depend on the input's scale, so each layer has its own.
     assert matrices(name) < found.parameters < 1.5 * matrices(name)
     assert found.weight_bytes <= len(content)
     assert get("onnx").open(content).zero_share() < 0.15
@@ -185,7 +185,7 @@ def test_layers_are_split_together_when_one_of_them_asks_for_it():
 
 
 def test_a_channel_without_weights_and_with_a_bias_does_not_come_apart():
-    """Its scale must be wide enough for the bias, in steps that depend on the input of each layer: one for all of them."""
+    """Its scale must be wide enough for the bias, in steps that depend on each layer's input: one scale for all."""
     model = copied(files("albert").float_onnx)
     uses = Counter(node.input[1] for node in model.graph.node if node.op_type == "Gemm")
     shared = {name for name, count in uses.items() if count > 1}

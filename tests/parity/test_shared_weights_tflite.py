@@ -124,7 +124,7 @@ def test_the_audit_finds_nothing_and_counts_shared_weights_once(name, recipe):
     content = files(name).tflite(recipe)
     found = get("tflite").open(content)
     assert found.audit(RECIPES[recipe]) == []
-    # Biases, norms and factors are what is left; biases of int8 differ with the scale of the input, so each layer has its own.
+    # The rest is biases, norms and factors; int8 biases depend on the input's scale, so each layer has its own.
     assert matrices(name) < found.parameters < 1.5 * matrices(name)
     assert found.weight_bytes <= len(content)
     assert get("tflite").open(content).zero_share() < 0.15

@@ -1,7 +1,7 @@
 """The table of tiny token models: one config.json for each of the registry, with words that are the numbers 0 to 55.
 
-`tiny_encoder` makes a checkpoint of one as a value, `write_checkpoint` as a folder. Norms, biases and the row of padding
-are random, gammas have both signs: defaults of 1 and 0 hide bugs. Projection models are in `tiny_models`.
+`tiny_encoder` makes a checkpoint as a value, `write_checkpoint` as a folder. Norms, biases and the row of padding are
+random, gammas have both signs: defaults of 1 and 0 hide bugs. Projection models are in `tiny_models`.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
 # Most tests are parametrised over this table: a model without an entry must not pass for tested.
 if set(DOCUMENTS) != set(registry.names(registry.TOKENS)):
     raise LookupError(f"every token model needs a tiny one here; the registry has {registry.names(registry.TOKENS)}")
-# What is changed of MOBILEBERT. Without any bottleneck for attention, PyTorch's class asks for one as wide as the layer.
+# Changes of MOBILEBERT. Without any bottleneck for attention, PyTorch's class asks for one as wide as the layer.
 VARIANTS: dict[str, dict[str, Any]] = {
     "opt": {"num_feedforward_networks": 4},
     "pooler": {"classifier_activation": True},

@@ -1,7 +1,7 @@
-"""GhostBERT in plain NumPy, float64, written from its definition and from nothing of ours: loops over heads, ghosts, taps.
+"""GhostBERT in plain NumPy and float64, written from its definition alone: loops over heads, ghosts and taps.
 
-Also tiny ghost networks with random weights. The oracle reads weights by name; it does not use the forward pass, its layout
-of images, or the rewrites.
+Also tiny ghost networks with random weights. The oracle reads weights by name; it does not use the forward pass, its
+layout of images, or the rewrites.
 """
 
 import math
@@ -38,7 +38,7 @@ def ghost_config(which: str = "both", **changes: Any) -> EncoderConfig:
 def ghost_network(
     settings: EncoderConfig, head: Head = HEADS["classification"], *, seed: int = 0, dtype: Any = np.float32
 ) -> Network:
-    """Logits of kernels with a deviation of 1 and gains of both signs, so that no tap is like another and no ghost is off."""
+    """Kernel logits with a deviation of 1 and gains of both signs: no two taps are alike and no ghost is off."""
     rng = np.random.default_rng(seed)
     tensors = {}
     for name, shape in settings.shapes(head).items():

@@ -1,4 +1,4 @@
-"""Tiny PoWER-BERTs and their files: tokens kept by significance, by place and by chance, and with layers that share weights."""
+"""Tiny PoWER-BERTs and their files: tokens kept by significance, place or chance, and layers that share weights."""
 
 import dataclasses
 import functools

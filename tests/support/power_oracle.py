@@ -1,6 +1,6 @@
-"""PoWER-BERT in plain NumPy, float64, written from its definition and from nothing of ours: loops over rows, layers, heads and
-tokens, and a sort by (first token, real before padding, significance, place).
+"""PoWER-BERT in plain NumPy and float64, written from its definition alone.
 
+Loops over rows, layers, heads and tokens, and a sort by (first token, real before padding, significance, place).
 The oracle reads weights by name; it does not use the forward pass or its ranking.
 """
 
@@ -16,8 +16,8 @@ from models_tf.encoder.network import Network
 
 @dataclass
 class Row:
-    """Of one text: where the tokens stood that each layer kept (by rank), their significance before, and the last hidden
-    states in the order of `places[-1]`.
+    """One text: the places of the tokens that each layer kept (by rank), their significance before that, and the last
+    hidden states in the order of `places[-1]`.
     """
 
     places: list[list[int]] = field(default_factory=list)

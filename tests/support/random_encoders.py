@@ -1,7 +1,7 @@
 """Small encoders with random weights, and rows for them, for tests of the forward pass and of rewrites.
 
-All weights are random: gammas of both signs, biases, the PAD row. They are scaled so that 24 layers stay well-conditioned:
-with bigger ones attention picks single tokens, and float32 rounding alone changes which.
+All weights are random: gammas of both signs, biases, the PAD row. They are scaled so that 24 layers stay
+well-conditioned: with larger ones attention picks single tokens, and float32 rounding alone changes which.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Tiny encoders whose layers share weights, with outlier channels as trained ones have them, and their files.
 
-One as ALBERT is (norm before the embedding's projection, all layers one), one as a BERT with two layers in turn. "wild" is
-the first with outliers so large that int8 loses sight of the rest without factors.
+One is like ALBERT (norm before the embedding's projection, one layer used by all), one is a BERT with two layers in
+turn. "wild" is the first with outliers so large that int8 loses the rest without factors.
 """
 
 import functools
@@ -44,8 +44,8 @@ CONFIGS = {
 SHARED = ("albert", "in turn")
 HEAD = Head(kind="classification", num_labels=3)
 VALUES = tiny_encoders.inputs(40, seed=9)
-# As in the tests of static int8 with layer norms. The two outliers have opposite signs, so that they do not shift the mean
-# which the norm subtracts.
+# As in the tests of static int8 with layer norms. The two outliers have opposite signs, so that the mean that the norm
+# subtracts stays where it is.
 OUTLIERS = [3, 17]
 
 
@@ -107,7 +107,7 @@ def error(found: dict[str, np.ndarray], name: str) -> float:
     return float(np.sqrt(np.mean(np.square(answers - expected))) / size)
 
 
-# Of `error`. float16: a step of 2**-11 of each weight, through all layers. int8: as for layers of their own, where queries
-# and keys are rounded by 1/60 or so and give scores of about 6 units: 0.1 in a score is a tenth of an attention weight, in
-# every layer; twice that is allowed.
+# Limits of `error`. float16: a step of 2**-11 of each weight, through all layers. int8: as without sharing, where
+# queries and keys are rounded by about 1/60 and give scores of about 6 units: 0.1 in a score is a tenth of an attention
+# weight, in every layer; twice that is allowed.
 ALLOWED = {"float32": 1e-4, "fp16": 0.02, "int8-dynamic": 0.2, "int8": 0.2}

@@ -1,7 +1,7 @@
 """Files of SentencePiece for tests: a writer of spiece.model, and one that was made by SentencePiece itself.
 
-tests/golden/spiece.model was trained by sentencepiece 0.2.2 on this project's pages (600 pieces, a small character map of its
-own rules); spiece.json holds what that library answers.
+tests/golden/spiece.model was trained by sentencepiece 0.2.2 on this project's pages (600 pieces, a small character map
+with rules of its own); spiece.json holds what that library answers.
 """
 
 import struct

@@ -37,8 +37,9 @@ def write_task(folder: Path, generator: random.Random, *, train_rows: int = 192)
 def train(
     files: Path, output: Path, *options: str, model: str = "bert", show: bool = False, **sizes: int
 ) -> dict[str, Any]:
-    """The record of the training, or with `show` the lines it says on the way, as "stderr". Without --checkpoint a new BERT
-    of `BERT_SIZES`, changed by `sizes`.
+    """The record of the training, or with `show` the lines it prints, as "stderr".
+
+    Without --checkpoint a new BERT of `BERT_SIZES`, changed by `sizes`.
     """
     given = ["--model", model, "--batch-size", "16", "--output", str(output)]
     given += ["--train", str(files / "train.tsv"), "--dev", str(files / "dev.tsv"), "--max-seq-len", "12"]

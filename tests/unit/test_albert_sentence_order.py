@@ -1,4 +1,4 @@
-"""Sentence order: rows from plain text, a model trained on them, its head in checkpoints; and ALBERTs with SentencePiece."""
+"""Sentence order: rows from plain text, training on them, the head in checkpoints; and ALBERTs with SentencePiece."""
 
 import json
 import random

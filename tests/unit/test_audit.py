@@ -237,7 +237,7 @@ def test_the_histograms_show_what_the_file_does(files):
 
 def test_the_minimum_runtime_is_recorded(files):
     versions = {recipe: get("tflite").open(files["tflite", recipe]).min_runtime for recipe in RECIPES}
-    # The cast of an int8 input needs TFLite 2.8; dense layers with scales per channel ran in 2.14 and were not tried before.
+    # Casting an int8 input needs TFLite 2.8; dense layers with scales per channel ran in 2.14; older was not tried.
     assert versions["float32"] == versions["fp16"] == versions["int8-dynamic"] == "TensorFlow Lite 2.8"
     assert versions["int8"] == "TensorFlow Lite 2.14"
     assert get("onnx").open(files["onnx", "int8"]).min_runtime == "ONNX Runtime 1.12"

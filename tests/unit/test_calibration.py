@@ -21,8 +21,8 @@ def test_every_float_activation_is_calibrated_and_no_constant():
     names = set(tiny_models.files().tflite_ranges.ranges)
     assert "logits" in names
     assert "features" not in names  # int8, not float
-    # cast, reshape, slice, 2 bottlenecks, 2 products, 14 convolutions, 2 concatenations, product, 2 transposes, softmax,
-    # matmul, reshape, logits
+    # cast, reshape, slice, 2 bottlenecks, 2 products, 14 convolutions, 2 concatenations, product, 2 transposes,
+    # softmax, matmul, reshape, logits
     assert len(names) == 30
 
 

@@ -1,5 +1,6 @@
-"""Layers that share weights: exact where they are equal, a shared weight's gradient is the sum over its uses, and what other
-functions of compression do with such a network.
+"""Layers that share weights: exact where they are equal, and a shared weight's gradient is the sum over its uses.
+
+Also what the other methods of compression do with such a network.
 """
 
 import dataclasses

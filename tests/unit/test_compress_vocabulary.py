@@ -149,8 +149,8 @@ def test_the_numbers_in_all_files_agree():
 
 def test_only_tokenizers_that_stay_exact_are_pruned():
     document = json.loads(unigram()["tokenizer.json"])
-    document["model"] = {"type": "BPE", "vocab": {t: n for n, t in enumerate(["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"])},
-                         "merges": [], "unk_token": "<unk>"}  # fmt: skip
+    vocabulary = {token: number for number, token in enumerate(["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"])}
+    document["model"] = {"type": "BPE", "vocab": vocabulary, "merges": [], "unk_token": "<unk>"}
     files = unigram() | {"tokenizer.json": json.dumps(document).encode()}
     with pytest.raises(InputError, match="Received: BPE"):
         files_of.keep_tokens(files, range(5))
@@ -225,7 +225,9 @@ FILES = {
     "a.jsonl": '{"text": "ab ba", "label": "x"}\n{"text": "cab", "label": "y"}\n',
     "a.conll": "ab O\nba B-X\n\ncab O\n",
     "columns.tsv": "ab\tO\nba\tB-X\n\ncab\tO\n",
-    "a.conllu": "1\tab\t_\tNOUN\t_\t_\t_\t_\t_\t_\n2\tba\t_\tNOUN\t_\t_\t_\t_\t_\t_\n\n1\tcab\t_\tX\t_\t_\t_\t_\t_\t_\n",
+    "a.conllu": (
+        "1\tab\t_\tNOUN\t_\t_\t_\t_\t_\t_\n2\tba\t_\tNOUN\t_\t_\t_\t_\t_\t_\n\n1\tcab\t_\tX\t_\t_\t_\t_\t_\t_\n"
+    ),
 }
 
 

@@ -9,7 +9,7 @@ from models_tf.compress.neurons import choose_neurons, neurons_kept
 from support.compress_cases import bert, masking, outputs, stored
 from support.random_encoders import relative_error, rows
 
-# Sums in another order: each product is rounded to 6e-8 of it, and a few hundred of them in three layers add up to 1e-6.
+# Sums in another order: each product is rounded by 6e-8 of it, and a few hundred of them in three layers make 1e-6.
 SAME = 1e-5
 
 

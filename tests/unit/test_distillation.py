@@ -1,4 +1,4 @@
-"""Learning from a teacher: hidden states and attention maps against NumPy; students of every kind with a BERT as teacher."""
+"""Learning from a teacher: hidden states and attention maps against NumPy; every kind of student of a BERT."""
 
 import dataclasses
 import json
@@ -38,20 +38,22 @@ BIAS = ((1 - MASK) * -1e9).astype(np.float32)[:, None, None, :]
 
 
 def config(*, width: int = 8, layers: int = 2, heads: int = 2) -> EncoderConfig:
-    return EncoderConfig(vocab_size=9, hidden_size=width, embedding_size=width, bottleneck_size=width, num_layers=layers,
-                         num_heads=heads, intermediate_size=8)  # fmt: skip
+    widths = dict.fromkeys(("hidden_size", "embedding_size", "bottleneck_size"), width)
+    return EncoderConfig(vocab_size=9, num_layers=layers, num_heads=heads, intermediate_size=8, **widths)
 
 
 def activations(config: EncoderConfig, seed: int, *, whole: bool = True) -> Activations:
     generator = np.random.default_rng(seed)
     states = config.num_layers + 1 if whole else config.num_layers
+
+    def normal(*shape: int) -> tf.Tensor:
+        return tf.constant(generator.normal(size=shape), tf.float32)
+
     return Activations(
-        hidden_states=[tf.constant(generator.normal(size=(2, 4, config.hidden_size)), tf.float32) for _ in range(states)],
-        scores=[
-            tf.constant(generator.normal(size=(2, config.num_heads, 4, 4)), tf.float32) for _ in range(config.num_layers)
-        ],
+        hidden_states=[normal(2, 4, config.hidden_size) for _ in range(states)],
+        scores=[normal(2, config.num_heads, 4, 4) for _ in range(config.num_layers)],
         mask_bias=tf.constant(BIAS),
-    )  # fmt: skip
+    )
 
 
 def distillation(student: EncoderConfig, teacher: EncoderConfig, **weights: float) -> InnerDistillation:

@@ -1,6 +1,6 @@
 """The base install: which modules it imports, and what a command says whose extra is missing.
 
-The extras are hidden from a process of its own. `tests/e2e/test_base_install.py` does without hiding: it installs the base.
+The extras are hidden from a separate process. `tests/e2e/test_base_install.py` hides nothing: it installs the base.
 """
 
 import fnmatch

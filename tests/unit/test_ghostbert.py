@@ -236,7 +236,7 @@ def test_all_rewrites_together_change_nothing(form: str, which: str, head: str) 
 def test_the_first_token_alone_gets_the_same_answer_at_any_length(
     form: str, which: str, kernel: int, time: int
 ) -> None:
-    """A ghost reads its neighbors: the last layer answers for 1 + 2 * reach tokens, or for all where there are fewer."""
+    """A ghost reads its neighbors: the last layer answers for 1 + 2 * reach tokens, or for all if there are fewer."""
     made = ghost_network(ghost_config(which, ghost_on=form, ghost_kernel=kernel), dtype=np.float64)
     given = rows(padded=time > 1, time=time)
     assert error(first_token_only(made), made, given) < FLOAT64

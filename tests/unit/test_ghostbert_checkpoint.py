@@ -56,7 +56,7 @@ def test_the_preset_is_half_of_bert_base_with_a_ghost_for_each_head_that_is_gone
     assert list(PRESETS) == ["half", "half-small"]
     assert (config.num_layers, config.num_heads, set(config.kept_heads), set(config.ghost_heads)) == (12, 12, {6}, {6})
     assert set(config.kept_ffn) == {config.intermediate_size // 2}
-    # The pruned model has 67.0M weights with its pooler; ghosts add rows to the output's kernels, and their own kernels.
+    # The pruned model has 67.0M weights with its pooler; ghosts add rows to the output kernels, and their own kernels.
     bare = {key: value for key, value in HALF.items() if not key.startswith("ghost_")}
     pruned = BERT_CONFIG.from_document({**bare, "model_type": "bert"})
     rows = 12 * 768 * (6 * 64 + 6 * 256)

@@ -1,6 +1,6 @@
-"""Arrows between the packages go one way: exporters -> {quantize, models_tf}, and those two stand alone.
+"""Imports between the packages go one way: exporters -> {quantize, models_tf}, and those two stand alone.
 
-Inside of them, too: training and compression do not know each other, and only the program knows its arguments and signals.
+Inside them, training and compression do not import each other, and only the program reads arguments and signals.
 """
 
 import ast

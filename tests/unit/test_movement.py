@@ -89,7 +89,8 @@ def test_soft_keeps_what_is_above_the_threshold_and_never_less_than_half_a_perce
 def test_only_dense_kernels_of_layers_have_scores_and_their_rate_is_their_own() -> None:
     generator = np.random.default_rng(3)
     shapes = {"word_embedding": (9, 4), "layers.0.query.kernel": (4, 4), "layers.0.query.bias": (4,),
-              "layers.0.ghost_heads.kernel": (3, 2, 2, 1), "pooler.kernel": (4, 4), "classifier.kernel": (4, 2)}  # fmt: skip
+              "layers.0.ghost_heads.kernel": (3, 2, 2, 1), "pooler.kernel": (4, 4),
+              "classifier.kernel": (4, 2)}  # fmt: skip
     table = {name: tf.Variable(generator.standard_normal(shape), dtype=tf.float32) for name, shape in shapes.items()}
     movement = Movement(table, MovementSettings(kind="topk", keep=0.5, warmup=0.0, cooldown=0.5), steps=10)
     name = "layers.0.query.kernel"
@@ -98,7 +99,7 @@ def test_only_dense_kernels_of_layers_have_scores_and_their_rate_is_their_own() 
                  paces=lambda step: {name + SCORE: (10.0, step)})  # fmt: skip
     movement.scores[name + SCORE].assign(tf.ones((4, 4)))
     adam.apply_gradients([(tf.fill((4, 4), 1e-5), movement.scores[name + SCORE])])
-    # Adam's first step is the rate, 10 * 1e-3; decay would take another 5e-3, the weights' epsilon three quarters of it.
+    # Adam's first step is the rate, 10 * 1e-3; decay would take 5e-3 more, the weights' epsilon three quarters of it.
     np.testing.assert_allclose(movement.scores[name + SCORE], 0.99, atol=1e-3)
     movement.refresh(5)
     baked = movement.bake({key: value.numpy() for key, value in table.items()})
@@ -191,16 +192,20 @@ def test_a_killed_pruning_ends_as_if_it_had_not_been_killed(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--movement", "topk", "--movement-keep", "0"], "--movement-keep must be above 0 and at most 1. Received: 0.0."),
-        (["--movement", "topk", "--movement-keep", "1.5"], "--movement-keep must be above 0 and at most 1. Received: 1.5."),
-        (["--movement", "topk", "--movement-keep", "nan"], "--movement-keep must be above 0 and at most 1. Received: nan."),
+        (["--movement", "topk", "--movement-keep", "0"],
+         "--movement-keep must be above 0 and at most 1. Received: 0.0."),
+        (["--movement", "topk", "--movement-keep", "1.5"],
+         "--movement-keep must be above 0 and at most 1. Received: 1.5."),
+        (["--movement", "topk", "--movement-keep", "nan"],
+         "--movement-keep must be above 0 and at most 1. Received: nan."),
         (["--movement", "soft", "--movement-keep", "0.5"], "--movement-keep is for --movement topk"),
         (["--movement-keep", "0.5"], "--movement-keep needs --movement"),
         (["--movement-set", "every=3"], "--movement-set needs --movement"),
         (["--movement", "topk", "--movement-set", "evry=3"], "Did you mean every?"),
         (["--movement", "topk", "--movement-set", "every=0"], "--movement-set every must be 1 to"),
         (["--movement", "topk", "--movement-set", "every=1.5"], "--movement-set every takes a int"),
-        (["--movement", "topk", "--movement-set", "initial_keep=0.1"], "initial_keep must be from --movement-keep, 0.15,"),
+        (["--movement", "topk", "--movement-set", "initial_keep=0.1"],
+         "initial_keep must be from --movement-keep, 0.15,"),
         (["--movement", "soft", "--movement-set", "warmup=0.9"], "must leave a part of the steps between them"),
         (["--movement", "soft", "--movement-set", "threshold=1"], "--movement-set threshold must be 0.001 to 0.999"),
     ],

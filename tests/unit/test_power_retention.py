@@ -1,4 +1,4 @@
-"""PoWER-BERT's extract in the forward pass: against an independent NumPy version, against BERT, and in its corner cases."""
+"""PoWER-BERT's extract in the forward pass: against an independent NumPy version, against BERT, and in corner cases."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -85,8 +85,8 @@ def test_only_the_first_token_of_the_last_layer_gives_the_same_logits() -> None:
 
 
 def test_of_equally_significant_tokens_the_one_further_left_is_kept() -> None:
-    """Queries and keys are zero: each token pays the same to all. With 8, 4, 2 and 1 tokens these shares are exact numbers,
-    so that all ties are exact too.
+    """Queries and keys are zero, so each token attends equally to all. With 8, 4, 2 and 1 tokens the shares are exact
+    numbers, and so are all ties.
     """
     of = power((8, 4, 2), seed=5)
     silent = {

@@ -1,4 +1,4 @@
-"""The pieces that a .tflite file is cut into, and the kernels of an .onnx file: nothing is lost, nothing counts twice."""
+"""The pieces that a .tflite file is cut into, and the kernels of an .onnx file: nothing is lost or counted twice."""
 
 from collections import Counter
 

@@ -38,7 +38,7 @@ def test_bytes_of_the_parts_add_up_to_the_file_and_hold_shared_weights_once(reci
     for part, elements in matrices().items():
         assert sizes[part] >= each * elements
     for part in (BEFORE, FFN):
-        # A second copy would make it twice that. Norms, biases and scales of each layer weigh much in such small layers.
+        # A second copy would double that. Norms, biases and scales are a large part of such small layers.
         assert sizes[part] < 2 * each * matrices()[part] + 4 * 3 * 3 * 5 * 32 * (each == 1)
 
 

@@ -67,6 +67,9 @@ def test_request_and_report_are_frozen_and_keyword_only():
 
 
 def test_importing_the_package_loads_nothing_heavy():
-    code = "import sys, exporters; from exporters import ExportRequest; ExportRequest(); print([m for m in ('tensorflow', 'numpy', 'onnx') if m in sys.modules])"
+    code = (
+        "import sys, exporters; from exporters import ExportRequest; ExportRequest(); "
+        "print([m for m in ('tensorflow', 'numpy', 'onnx') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

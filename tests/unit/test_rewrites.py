@@ -135,7 +135,7 @@ def test_full_folding_leaves_no_norm_and_no_multiplication() -> None:
 def test_safe_folding_leaves_one_multiplication_a_residual_sum() -> None:
     after, kept = fold_norms(deep("opt", "classification"), keep_skips=True)
     skips = [name for name in after.tensors if name.endswith(".skip")]
-    # Four FFNs and the bottleneck's output in each of 24 layers; the bottleneck's input takes up what attention asks for.
+    # Four FFNs and the bottleneck's output in each of 24 layers; the bottleneck's input takes the factor of attention.
     assert len(skips) == len(kept) == 5 * 24
     _, kept = fold_norms(deep("tiny", "classification"), keep_skips=True)
     assert len(kept) == 4 * 24  # there attention reads the bottleneck as well

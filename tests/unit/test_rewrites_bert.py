@@ -1,7 +1,7 @@
 """The exact rewrites of BERT: each alone, every pair and all together, on three and on twelve layers.
 
-test_rewrites.py proves them on MobileBERT and its variants. BERT is another case for each of them: LayerNorm stays, query,
-key and value all read the layer's input, and the pooler stands between the last layer and the classifier.
+test_rewrites.py proves them on MobileBERT and its variants. BERT is another case for each: LayerNorm stays, query, key
+and value all read the layer's input, and the pooler is between the last layer and the classifier.
 """
 
 import dataclasses

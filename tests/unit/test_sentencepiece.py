@@ -1,4 +1,4 @@
-"""spiece.model: read as SentencePiece wrote it, tokens as SentencePiece and `transformers` give them, broken files refused."""
+"""spiece.model: the tokens are those of SentencePiece and `transformers`, and broken files are refused."""
 
 import json
 import random
@@ -231,7 +231,7 @@ def refusal(data: bytes) -> str | None:
 
 
 def test_a_cut_or_changed_file_never_ends_the_process() -> None:
-    """Whatever is read is refused in one line or gives tokens; a broken character map would be a panic in `tokenizers`."""
+    """Any file is refused in one line or gives tokens; a broken character map would be a panic in `tokenizers`."""
     generator = random.Random(0)
     for _ in range(150):
         data = bytearray(REAL)

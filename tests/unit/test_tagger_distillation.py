@@ -1,4 +1,4 @@
-"""The tagger's two stages: a teacher's tags of texts without labels, then the labels. Masks, order, resuming, readers."""
+"""The tagger's two stages: a teacher's tags for unlabelled texts, then the labels. Masks, order, resuming, readers."""
 
 import gzip
 import json
@@ -68,8 +68,8 @@ def teacher(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def distilled(files: Path, teacher: Path, *more: str) -> list[str]:
-    return ["--teacher", str(teacher), "--unlabelled", str(files / "texts.txt"), "--distill-epochs", "2", "--epochs", "2",
-            "--learning-rate", "5e-3", "--average", "0", *more]  # fmt: skip
+    return ["--teacher", str(teacher), "--unlabelled", str(files / "texts.txt"), "--distill-epochs", "2",
+            "--epochs", "2", "--learning-rate", "5e-3", "--average", "0", *more]  # fmt: skip
 
 
 def test_only_first_pieces_get_a_gradient_from_a_teacher_without_labels() -> None:

@@ -92,7 +92,10 @@ def test_columns_can_be_numbered(tmp_path: Path) -> None:
 def test_a_hash_sign_is_a_word_and_in_conllu_a_comment(tmp_path: Path) -> None:
     assert next(read_tagged(write(tmp_path / "f.conll", "#\tO\nx\tO\n"))).words == ("#", "x")
     rest = "\t_" * 6
-    text = f"# text = vámonos\n1-2\tvámonos\t_\t_{rest}\n1\tvamos\tir\tVERB{rest}\n2\tnos\tyo\tPRON{rest}\n2.1\tx\t_\tX{rest}\n"
+    text = (
+        f"# text = vámonos\n1-2\tvámonos\t_\t_{rest}\n1\tvamos\tir\tVERB{rest}\n"
+        f"2\tnos\tyo\tPRON{rest}\n2.1\tx\t_\tX{rest}\n"
+    )
     row = next(read_tagged(write(tmp_path / "f.conllu", text)))
     assert (row.words, row.tags) == (("vamos", "nos"), ("VERB", "PRON"))
 

@@ -176,7 +176,10 @@ def test_a_line_separator_can_be_a_token() -> None:
     [
         (
             {},
-            "The checkpoint must have tokenizer.json, spiece.model (SentencePiece) or vocab.txt (WordPiece). Received: none",
+            (
+                "The checkpoint must have tokenizer.json, spiece.model (SentencePiece) or vocab.txt (WordPiece). "
+                "Received: none"
+            ),
         ),
         ({"vocab.txt": b""}, "an empty file"),
         ({"vocab.txt": b"a\nb\n"}, "must have the special token '[PAD]'"),
