@@ -1,7 +1,7 @@
-"""Optional parts of the install: what each extra of the distribution brings, and the one line that asks for it.
+"""Optional parts of the install: what each extra brings, and the one-line message that asks for it.
 
-The base install reads, runs and reports on model files. What makes files (TensorFlow and the converters), reads PyTorch's
-checkpoints or downloads from the Hugging Face hub is an extra. Nothing is imported here: looking for a module is enough.
+The base install reads, runs and reports on model files. Making files (TensorFlow and the converters), reading PyTorch
+checkpoints and downloading from the Hugging Face hub are extras. Nothing is imported here, only looked up.
 """
 
 import importlib.util
@@ -10,7 +10,7 @@ import sys
 from models_tf.errors import InputError
 
 EXPORT, TORCH, HUB = "export", "torch", "hub"
-# Extra -> the modules it brings, as they are imported. pyproject.toml lists their distributions; a test compares the two.
+# Extra -> the modules it brings, by import name. pyproject.toml lists the distributions; a test compares the two.
 MODULES = {
     EXPORT: ("tensorflow", "tf_keras", "tf2onnx", "ai_edge_quantizer", "safetensors"),
     TORCH: ("torch",),
@@ -19,7 +19,7 @@ MODULES = {
 
 
 def pip_line(extra: str) -> str:
-    """Pip takes the extra's packages from the list of the installed distribution, so no index needs to have it."""
+    """Pip takes the extra's packages from the installed distribution's metadata, so no index needs to have it."""
     return f'pip install "export-mobile[{extra}]"'
 
 
@@ -29,14 +29,14 @@ def missing(extra: str) -> tuple[str, ...]:
 
 
 def require(extra: str, purpose: str, *, otherwise: str = "") -> None:
-    """Raises InputError if a module of `extra` is missing: "`purpose` needs ...". `otherwise` is what would do instead."""
+    """Raises InputError, "`purpose` needs ...", if a module of `extra` is missing. `otherwise` names an alternative."""
     absent = missing(extra)
     if absent:
         raise InputError(_message(extra, purpose, absent, otherwise))
 
 
 def explain(error: ModuleNotFoundError) -> InputError | None:
-    """The same line for an import that failed; None if the module is not one of an extra."""
+    """The same message for a failed import; None if the module does not belong to an extra."""
     name = (error.name or "").partition(".")[0]
     for extra, modules in MODULES.items():
         if name in modules:
@@ -45,7 +45,7 @@ def explain(error: ModuleNotFoundError) -> InputError | None:
 
 
 def _is_installed(name: str) -> bool:
-    if name in sys.modules:  # None there means: do not import it
+    if name in sys.modules:  # None means: do not import it
         return sys.modules[name] is not None
     return importlib.util.find_spec(name) is not None
 

@@ -99,7 +99,10 @@ close $header or die "$folder/unicode_tables.h: $!\n";
 
 open my $module, ">", "$folder/unicode_tables.py" or die "$folder/unicode_tables.py: $!\n";
 print $module <<"END";
-"""Lower-casing and the Alphabetic property. $origin"""
+"""Lower-casing and the Alphabetic property.
+
+$origin
+"""
 
 # fmt: off
 UNICODE_VERSION = "$version"

@@ -45,7 +45,7 @@ def add_ghosts(
 
 
 def ghosts_for(config: EncoderConfig, count: int | None = None) -> tuple[list[int], list[int]]:
-    """Ghosts of each layer: `count`, or as many as heads and folds were removed, and one where nothing was."""
+    """Ghosts of each layer: `count`, or one per head and fold removed; one if nothing was."""
     heads, folds = [], []
     for layer in range(config.num_layers):
         gone = config.num_heads - config.heads_of(layer), config.num_heads - config.ffn_of(layer) // config.fold_size

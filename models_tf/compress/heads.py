@@ -44,7 +44,7 @@ def choose_heads(
 def _global_counts(
     importance: Sequence[np.ndarray], orders: Sequence[np.ndarray], share: float, minimum: int
 ) -> list[int]:
-    """The floor of each layer first, then the best of all that are left until the share is reached."""
+    """The floor of each layer first, then the best of the rest until the share is reached."""
     counts = [minimum] * len(orders)
     left = kept_count(sum(map(len, orders)), share) - sum(counts)
     rest = [

@@ -17,7 +17,7 @@ from models_tf.errors import InputError
 
 TEXT_COLUMNS = ("text", "sentence", "utterance")
 LABEL_COLUMNS = ("label", "intent", "class", "category")
-# Two texts per row, as the usual sets of sentence pairs name them.
+# Two texts per row, under the names that common sentence-pair datasets use.
 PAIR_COLUMNS = (
     ("text_a", "text_b"),
     ("sentence1", "sentence2"),
@@ -36,7 +36,7 @@ csv.field_size_limit(1 << 28)
 @dataclass(frozen=True, slots=True)
 class Row:
     text: str
-    label: str | tuple[str, ...]  # a tuple: a JSON list
+    label: str | tuple[str, ...]  # a tuple for a JSON list
     line: int  # 1 is the first line of the file
     pair: str | None = None  # the second text
 
@@ -51,10 +51,10 @@ def read_table(
     guess_pairs: bool = False,
     label_guesses: tuple[str, ...] = LABEL_COLUMNS,
 ) -> Iterator[Row]:
-    """Rows of a file. Columns not named are guessed: text/sentence/utterance, label/intent/class/category.
+    """Rows of a file. Columns that are not named are guessed: text/sentence/utterance, label/intent/class/category.
 
-    With `labelled` false only the text is read, and the label is empty. A second text is read from `pair_column`, or,
-    with `guess_pairs` and no `text_column`, from a couple of `PAIR_COLUMNS`.
+    Without `labelled` only the text is read and the label is empty. A second text is read from `pair_column` or, with
+    `guess_pairs` and no `text_column`, from one of `PAIR_COLUMNS`.
     """
     path = Path(path)
     suffix = _suffix(path)
@@ -73,7 +73,7 @@ def read_table(
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file, plain or .gz, with their ends."""
+    """Lines of a UTF-8 file, plain or .gz, with their line ends."""
     if not path.is_file():
         received = "a folder" if path.is_dir() else "no such file"
         raise InputError(f"Data file must exist. Received: {path} ({received}).")
@@ -85,7 +85,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def file_suffix(path: Path) -> str:
-    """The last suffix in small letters, .gz left out."""
+    """The last suffix in lower case, ignoring .gz."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
@@ -113,7 +113,8 @@ def _decoded_lines(stream: IO[bytes], path: Path) -> Iterator[str]:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             raise InputError(
-                f"{path} must be UTF-8. Received: byte 0x{raw[error.start]:02x} in row {number}, column {error.start + 1}."
+                f"{path} must be UTF-8. "
+                f"Received: byte 0x{raw[error.start]:02x} in row {number}, column {error.start + 1}."
             ) from error
         yield line
     if number == 0:
@@ -171,7 +172,7 @@ class _Columns:
     label_guesses: tuple[str, ...]
 
     def are_numbers(self, header: list[str]) -> bool:
-        """Whether all columns asked for are numbers of columns and none is a name in the header."""
+        """Whether all requested columns are numbers and none is a name in the header."""
         wanted = [name for name in (self.text, self.label if self.labelled else None, self.pair) if name is not None]
         known = {name.strip() for name in header}
         return bool(wanted) and all(name.isdecimal() and name not in known for name in wanted)

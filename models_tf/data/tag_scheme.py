@@ -1,8 +1,8 @@
-"""What a file's tags are: plain ones, or entities as O, B-x, I-x (E-x, S-x); and what is wrong with them.
+"""Recognises and checks a file's tags: plain ones, or entities as O, B-x, I-x (E-x, S-x).
 
-Two ways to write entities are in use. IOB2: each begins with B-. IOB1: it begins with I-, and B- is written only where it
-follows another one of its type at once. A file of either is right. A file that does both is an error of one or the
-other: conlleval reads such an I- as a beginning, and so do the metrics here. Leaves out BILOU.
+There are two ways to write entities. IOB2: each begins with B-. IOB1: it begins with I-, and B- is used only directly
+after another entity of the same type. Either is fine. A file that mixes the two has errors: conlleval reads such an I-
+as a beginning, and so do the metrics here. BILOU is not supported.
 """
 
 import re
@@ -21,7 +21,7 @@ _OUTSIDE = "O"
 
 @dataclass(frozen=True, kw_only=True)
 class Entities:
-    """How the entities of a file begin. `line` and `tags` are of the first one that begins with I-, with the tag before."""
+    """How a file's entities begin. `line` and `tags` (the tag before, and its own) are of the first with I-."""
 
     with_b: int = 0  # where IOB1 would write I-
     with_i: int = 0
@@ -36,26 +36,27 @@ class Entities:
         if not self.mixed:
             return ()
         note = (
-            f"{path}: {self.with_i} of {self.with_i + self.with_b} entities begin with I-, the first in line {self.line}: "
+            f"{path}: {self.with_i} of {self.with_i + self.with_b} entities begin with I-, "
+            f"the first in line {self.line}: "
             "taken as beginnings, as conlleval does."
         )
         return (note,)
 
     def require_one_scheme(self, path: Path) -> None:
-        """A mixture is an InputError with the line of the first I- that begins an entity."""
+        """Mixed schemes raise InputError with the line of the first entity that begins with I-."""
         if self.mixed:
             before, tag = self.tags
             raise InputError(
                 f"{path} line {self.line}: an entity must begin with B-, as {self.with_b} others of the file do. "
-                f"Received: {tag} after {before or 'the beginning of a sentence'}. Remedy: B{tag[1:]} there, or --loose-tags "
-                f"to take the {self.with_i} of them as beginnings."
+                f"Received: {tag} after {before or 'the beginning of a sentence'}. "
+                f"Remedy: B{tag[1:]} there, or --loose-tags to take the {self.with_i} of them as beginnings."
             )
 
 
 def check_tags(rows: Iterable[TaggedRow], path: Path) -> Entities:
-    """Malformed tags, and entities mixed with plain tags, are an InputError with the line; otherwise how entities begin."""
+    """How entities begin. Malformed tags, and entities mixed with plain tags, raise InputError with the line."""
     rows = list(rows)
-    first: dict[str, int] = {}  # tag -> the line where it stands first
+    first: dict[str, int] = {}  # tag -> the line of its first use
     for row in rows:
         for tag, line in zip(row.tags, row.lines, strict=True):
             first.setdefault(tag, line)

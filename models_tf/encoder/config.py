@@ -1,8 +1,8 @@
-"""`EncoderConfig`: sizes and variants of a BERT-like encoder, and from them the name and shape of every weight.
+"""`EncoderConfig`: sizes and variants of a BERT-like encoder, which give the name and shape of every weight.
 
-One class for MobileBERT, IB-BERT, BERT, GhostBERT, PoWER-BERT and ALBERT: BERT is the case without bottlenecks, trigrams and
-stacked FFNs. Layers of a compressed BERT may differ in width, share weights or drop tokens, and ghosts may stand beside what
-was kept. How each of them is written in a config.json is in `models_tf/<model>/config.py`.
+One class for MobileBERT, IB-BERT, BERT, GhostBERT, PoWER-BERT and ALBERT: BERT is the case without bottlenecks,
+trigrams and stacked FFNs. In a compressed BERT, layers may differ in width, share weights, drop tokens or have ghosts.
+`models_tf/<model>/config.py` reads and writes each model's config.json.
 """
 
 import dataclasses
@@ -15,30 +15,31 @@ from models_tf.encoder.heads import BASE, Head
 ACTIVATIONS = ("relu", "relu6", "gelu", "gelu_tanh", "tanh", "silu")
 NORMS = ("no_norm", "layer_norm")
 NO_NORM, LAYER_NORM = NORMS
-# What ghosts are made from: heads (and folds of the FFN) as they are, or after their part of the output's kernel.
+# What ghosts are made from: heads (and folds of the FFN) themselves, or their share of the output.
 GHOST_FORMS = ("heads", "outputs")
 GHOST_HEADS, GHOST_OUTPUTS = GHOST_FORMS
 MAX_GHOST_KERNEL = 31
-# What decides which tokens a layer keeps: the attention they get, their place, or chance (the same for every text).
+# How a layer chooses the tokens it keeps: by the attention they get, by position, or at random (alike for all texts).
 RETENTIONS = BY_SIGNIFICANCE, BY_PLACE, BY_CHANCE = ("significance", "first", "random")
 MAX_FFN = 16
-# Far above any model for a phone; they keep a broken config from filling the memory.
+# Far above any model for a phone; they stop a broken config from filling the memory.
 MAX_SIZE, MAX_LAYERS, MAX_VOCABULARY, MAX_PARAMETERS = 1 << 16, 256, 1 << 21, 1 << 30
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
-    """`outer_norm_epsilon` is for the embedding's norm and for a layer's last FFN, where PyTorch's MobileBERT has another
-    default; the other norms have `norm_epsilon`.
+    """`outer_norm_epsilon` is for the norms of the embedding and of a layer's last FFN, `norm_epsilon` for all others.
 
-    `num_heads` and `intermediate_size` count the model before compression and fix the size of a head and of a fold
-    of the FFN; `kept_heads` and `kept_ffn` say for each layer what is left of them (empty: all). `ghost_heads` and
+    PyTorch's MobileBERT has different defaults for the two.
+
+    `num_heads` and `intermediate_size` describe the model before compression and determine the size of a head and of a
+    fold of the FFN; `kept_heads` and `kept_ffn` say how many each layer has left (empty: all). `ghost_heads` and
     `ghost_folds` are the ghosts of each layer's attention and FFN (empty: none): see `models_tf/ghostbert`.
 
-    `retention`: how many tokens each layer keeps after its attention, the first among them (empty: all), see
-    `models_tf/powerbert`. `shared_layers` says for each layer whose weights it uses, counted in the order of their first use
-    (empty: its own): layers 0, 0, 1, 1 are two pairs. `norm_before_projection`: positions, segments and norm are as wide as
-    the word embedding, which is projected last, as in ALBERT.
+    `retention`: how many tokens each layer keeps after its attention, always including the first (empty: all), see
+    `models_tf/powerbert`. `shared_layers`: whose weights each layer uses, numbered by first use (empty: its own); 0, 0,
+    1, 1 are two pairs. `norm_before_projection`: positions, segments and norm are as wide as the word embedding, which
+    is projected last, as in ALBERT.
     """
 
     vocab_size: int
@@ -47,7 +48,7 @@ class EncoderConfig:
     num_heads: int
     intermediate_size: int
     embedding_size: int
-    bottleneck_size: int  # width inside of a layer; hidden_size where there is no bottleneck
+    bottleneck_size: int  # width inside a layer; equal to hidden_size without a bottleneck
     use_bottleneck: bool = False
     use_bottleneck_attention: bool = False
     key_query_shared: bool = False
@@ -57,7 +58,7 @@ class EncoderConfig:
     norm_epsilon: float = 1e-12
     outer_norm_epsilon: float = 1e-12
     trigram: bool = False
-    pooler: bool = True  # a dense layer with tanh; without it the first token is the pooled vector
+    pooler: bool = True  # a dense layer with tanh; without it the pooled vector is the first token
     max_positions: int = 512
     num_segments: int = 2
     hidden_dropout: float = 0.0
@@ -100,7 +101,8 @@ class EncoderConfig:
             "norm_before_projection",
         ):
             if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"`{name}` must be true or false. Received: {getattr(self, name)!r}.")  # noqa: TRY004 - the one error of a config
+                # Every error of a config is a ValueError.
+                raise ValueError(f"`{name}` must be true or false. Received: {getattr(self, name)!r}.")  # noqa: TRY004
         for name, choices in (
             ("activation", ACTIVATIONS),
             ("norm", NORMS),
@@ -138,7 +140,7 @@ class EncoderConfig:
             raise ValueError(f"The sizes must give at most {MAX_PARAMETERS} weights. Received: {self.parameters()}.")
 
     def _check_layers(self) -> None:
-        """What each layer has of its own: widths after compression, and ghosts."""
+        """Per-layer settings: widths after compression, and ghosts."""
         most = {"kept_heads": (1, self.num_heads), "kept_ffn": (1, self.intermediate_size)}
         most |= dict.fromkeys(("ghost_heads", "ghost_folds"), (0, self.num_heads))
         for name, (low, high) in most.items():
@@ -162,7 +164,8 @@ class EncoderConfig:
             if count and (self.intermediate_size % self.num_heads or self.ffn_of(layer) % self.fold_size):
                 raise ValueError(
                     f"The FFN of a layer with ghosts must be a multiple of a fold, `intermediate_size` / `num_heads`. "
-                    f"Received: {self.ffn_of(layer)} of {self.intermediate_size} in layer {layer}, {self.num_heads} heads."
+                    f"Received: {self.ffn_of(layer)} of {self.intermediate_size} in layer {layer}, "
+                    f"{self.num_heads} heads."
                 )
 
     def _check_shared(self) -> None:
@@ -186,7 +189,7 @@ class EncoderConfig:
                 )
 
     def _check_tokens(self) -> None:
-        """What happens to tokens before and between the layers."""
+        """Settings for the tokens before and between the layers."""
         if self.norm_before_projection and self.trigram:
             raise ValueError("`norm_before_projection` is for embeddings without trigrams. Received: both.")
         object.__setattr__(self, "retention", tuple(self.retention))
@@ -201,13 +204,13 @@ class EncoderConfig:
 
     @property
     def first_uses(self) -> tuple[int, ...]:
-        """For all weights of layers that are stored, `layers.0` and so on: the first layer that uses them."""
+        """For each stored set of layer weights (`layers.0` and so on), the first layer that uses it."""
         if not self.shared_layers:
             return tuple(range(self.num_layers))
         return tuple(self.shared_layers.index(stored) for stored in range(max(self.shared_layers) + 1))
 
     def weights_of(self, layer: int) -> str:
-        """What the names of a layer's weights begin with."""
+        """The prefix of a layer's weight names."""
         return f"layers.{self.shared_layers[layer] if self.shared_layers else layer}"
 
     @property
@@ -216,7 +219,7 @@ class EncoderConfig:
 
     @property
     def fold_size(self) -> int:
-        """Neurons of the FFN in one fold: there are as many folds as heads before compression."""
+        """FFN neurons in one fold: there are as many folds as heads before compression."""
         return self.intermediate_size // self.num_heads
 
     def heads_of(self, layer: int) -> int:
@@ -227,7 +230,7 @@ class EncoderConfig:
         return self.kept_ffn[layer] if self.kept_ffn else self.intermediate_size
 
     def ghosts_of(self, layer: int) -> tuple[int, int]:
-        """Ghosts beside the heads, and beside the folds of the FFN."""
+        """Ghosts of the heads, and of the folds of the FFN."""
         return (
             self.ghost_heads[layer] if self.ghost_heads else 0,
             self.ghost_folds[layer] if self.ghost_folds else 0,
@@ -238,7 +241,7 @@ class EncoderConfig:
         return self.trigram or self.norm_before_projection or self.embedding_size != self.hidden_size
 
     def reads(self, part: str) -> str:
-        """What a part of a layer reads: the layer's "input", the "bottleneck" of it, or the "shared" bottleneck."""
+        """What a part of a layer reads: the layer's "input", its "bottleneck" or the "shared" bottleneck."""
         if part in ("bottleneck_input", "bottleneck_shared") or not self.use_bottleneck:
             return "input"
         if self.use_bottleneck_attention:
@@ -247,7 +250,7 @@ class EncoderConfig:
 
     @property
     def input_readers(self) -> tuple[str, ...]:
-        """Parts of a layer that read its input, in the order in which a fused matrix holds them."""
+        """Parts of a layer that read its input, in their order inside a fused matrix."""
         bottlenecks: tuple[str, ...] = ("bottleneck_input",) if self.use_bottleneck else ()
         if self.use_bottleneck and self.reads("query") == "shared":
             bottlenecks += ("bottleneck_shared",)
@@ -302,7 +305,7 @@ class EncoderConfig:
         return found
 
     def _ghosts(self, found: dict[str, tuple[int, ...]], name: str, groups: int, size: int, count: int) -> int:
-        """Adds the weights of `count` ghosts, each made of all groups; returns the features that they add."""
+        """Adds the weights of `count` ghosts, each made from all groups; returns the number of features they add."""
         if not count:
             return 0
         if self.ghost_on == GHOST_HEADS:
@@ -313,17 +316,17 @@ class EncoderConfig:
         return 0
 
     def parameters(self) -> int:
-        """Weights of the encoder, without pooler and head."""
+        """Number of weights in the encoder, without pooler and head."""
         return sum(math.prod(shape) for name, shape in self.shapes().items() if not name.startswith("pooler."))
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """For JSON."""
         values = dataclasses.asdict(self)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 def check_retention(kept: tuple[int, ...], num_layers: int) -> None:
-    """Raises a ValueError unless there is a number for each layer, none grows and none is 0."""
+    """Raises ValueError unless there is one number per layer, at least 1 and never growing."""
     whole = all(isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_SIZE for value in kept)
     if len(kept) != num_layers or not whole:
         raise ValueError(

@@ -1,12 +1,12 @@
-"""The forward pass of every BERT-like encoder: training, plain export and rewritten export run this one function.
+"""The forward pass of every BERT-like encoder: training, plain export and rewritten export all run this function.
 
-Weights come in a table by name. One that is absent is left out of the computation: a missing bias or norm does nothing,
-`<norm>.skip` scales the skip path in place of a norm, `embedding_convolution` stands for trigrams and projection, and
-`layers.N.fused_input` for all parts that read the layer's input and have no kernel of their own. So a rewrite changes
-weights and nothing else. How many heads a layer has follows from its kernels, and whether there are ghosts too. Which tokens
-a layer of PoWER-BERT keeps is in `retention.py`.
+Weights come in a table by name, and what is absent is not computed: a missing bias or norm does nothing, `<norm>.skip`
+scales the skip path in place of a norm, `embedding_convolution` replaces trigrams and projection, and
+`layers.N.fused_input` replaces all parts that read the layer's input and have no kernel of their own. A rewrite thus
+only changes weights. A layer's number of heads and whether it has ghosts follow from its kernels. `retention.py`
+chooses the tokens that a layer of PoWER-BERT keeps.
 
-Activations between dense layers are [batch * time, channel]: two axes are what the int8 kernels of every runtime take.
+Activations between dense layers are [batch * time, channel]: every runtime's int8 kernels take two axes.
 """
 
 import math
@@ -22,21 +22,23 @@ from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, He
 from models_tf.encoder.network import Form
 from models_tf.spec import END_LOGITS, HIDDEN, LOGITS, POOLED, START_LOGITS
 
-# Gets the names of tensors inside and their values [..., channel]; see `rewrites/ranges.py`.
+# Called with the name of an inner tensor and its values [..., channel]; see `rewrites/ranges.py`.
 Observer = Callable[[str, tf.Tensor], None]
-# Gets the name of a layer and what its heads give, [batch * time, heads * size]; returns what is used instead.
+# Called with a layer's name and the output of its heads, [batch * time, heads * size]; returns what to use instead.
 ContextChange = Callable[[str, tf.Tensor], tf.Tensor]
-# What PyTorch adds to the scores of padding; a softmax gives it exactly zero.
+# PyTorch adds this to the scores of padding; after the softmax they are exactly zero.
 EXACT_MASK = float(tf.float32.min)
 
 
 @dataclass
 class Activations:
-    """`hidden_states` [batch, time, hidden]: the embedding's and each layer's output; `scores` [batch, head, query, key]
-    of each layer before the mask is added; `mask_bias` [batch, 1, 1, key] is what is added (of layers behind dropped tokens:
-    to theirs). `significance` [batch, token] and `places` [batch, token kept] are for each layer that drops tokens or
-    could: what its tokens are ranked by, and where in the text the kept ones stood; the first token is first, the others
-    are in no order.
+    """What one run computed.
+
+    - `hidden_states` [batch, time, hidden]: the outputs of the embedding and of each layer.
+    - `scores` [batch, head, query, key]: of each layer, before the mask is added.
+    - `mask_bias` [batch, 1, 1, key]: what is added; after tokens were dropped, for the remaining ones.
+    - `significance` [batch, token] and `places` [batch, token kept], for layers that drop tokens or could: what tokens
+      are ranked by, and where in the text the kept ones stood. The first token comes first, the rest in any order.
     """
 
     outputs: dict[str, tf.Tensor] = field(default_factory=dict)
@@ -62,8 +64,9 @@ def run(
     alter_context: ContextChange | None = None,
     soft_retention: Sequence[tf.Tensor] | None = None,
 ) -> Activations:
-    """int32 `ids`, `mask` (1: token, 0: padding) and `segments`, [batch, time] each. `soft_retention` (for each layer, a
-    factor for each rank) weakens tokens by rank in place of dropping them.
+    """int32 `ids`, `mask` (1: token, 0: padding) and `segments`, [batch, time] each.
+
+    `soft_retention` (per layer, a factor for each rank) weakens tokens by rank instead of dropping them.
     """
     one = _Pass(config, head, table, form=form or Form(), mask_value=mask_value, training=training, observe=observe)
     one.alter_context, one.soft_retention = alter_context, soft_retention
@@ -72,7 +75,7 @@ def run(
 
 @dataclass(frozen=True, kw_only=True)
 class _Layer:
-    """What the parts of one layer read. `reach`: it must answer for so many first tokens (None: for all)."""
+    """What the parts of one layer read. `reach`: how many leading tokens it must compute (None: all)."""
 
     name: str
     input: tf.Tensor
@@ -81,7 +84,7 @@ class _Layer:
 
 
 class _Pass:
-    """One run: the weights, the settings, and what is collected on the way."""
+    """One run: the weights, the settings, and what is collected along the way."""
 
     def __init__(
         self,
@@ -103,7 +106,7 @@ class _Pass:
 
     def __call__(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor | None) -> Activations:
         self.time = ids.shape[1] or tf.shape(ids)[1]
-        # What stands in padding must not matter, and next to the last token the trigram sees it.
+        # The content of padding must not matter, but the trigram of the last token sees it.
         pad = self.config.pad_id
         ids = ids * mask if pad == 0 else ids * mask + pad * (1 - mask)
         self.batch = ids.shape[0] or tf.shape(ids)[0]
@@ -134,7 +137,7 @@ class _Pass:
     def _embed(self, ids: tf.Tensor, segments: tf.Tensor | None) -> tf.Tensor:
         words, size = tf.gather(self.table["word_embedding"], ids), self.config.embedding_size
         if "embedding_convolution.kernel" in self.table:
-            words = tf.reshape(words, (-1, 1, self.time, size))  # an image of one line
+            words = tf.reshape(words, (-1, 1, self.time, size))  # an image of height one
             words = tf.nn.conv2d(words, self.table["embedding_convolution.kernel"], strides=1, padding="SAME")
         elif self.config.projects_embedding:
             if self.config.trigram:
@@ -144,7 +147,7 @@ class _Pass:
             if not self.config.norm_before_projection:
                 words = self._dense("embedding_projection", tf.reshape(words, (-1, words.shape[-1])))
         positions = self.table["position_embedding"]
-        if positions.shape[0] != ids.shape[1]:  # a length that is known, or not
+        if positions.shape[0] != ids.shape[1]:  # a shorter length, or one not known yet
             positions = positions[: self.time]
         width = positions.shape[-1]
         x = tf.reshape(words, (-1, self.time, width)) + positions
@@ -157,7 +160,7 @@ class _Pass:
     def _layer(self, number: int, x: tf.Tensor, *, first_only: bool) -> tf.Tensor:
         config, name = self.config, self.config.weights_of(number)
         self.see(f"{name}.input", x)
-        # A ghost reads the neighbours too: the first token's answer takes that many tokens at attention and at the FFN.
+        # A ghost also reads neighbours, so the first token needs this many tokens at attention and at the FFN.
         reach, reach_ffn = self._reach(name)
         layer = _Layer(name=name, input=x, fused=self._fused_inputs(name, x), reach=reach if first_only else None)
         taken, taken_ffn = (self._at_most(reach), self._at_most(reach_ffn)) if first_only else (self.time, self.time)
@@ -192,9 +195,9 @@ class _Pass:
         return self._add_norm(f"{name}.bottleneck_output_norm", out, skip, config.norm_epsilon)
 
     def _bottlenecks(self, layer: _Layer, skip: tf.Tensor) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
-        """What the parts of a layer with bottlenecks read besides its input, by name; and the skip path inside of it."""
+        """What the parts of a layer with bottlenecks read besides its input, by name; and the skip path inside it."""
         config, name, part = self.config, layer.name, "bottleneck_input"
-        # Where only the first token is asked for, nothing else of the skip path is computed, unless attention reads it.
+        # If only the first token is needed, the skip path is computed for it alone, unless attention reads it.
         short = layer.reach is not None and not config.use_bottleneck_attention and self._has_kernel(name, part)
         inner = self._dense(f"{name}.{part}", skip) if short else self._read(layer, part)
         inner = self._norm(f"{name}.{part}_norm", inner, config.norm_epsilon)
@@ -211,7 +214,7 @@ class _Pass:
         return self._read(layer, part) if source == "input" else self._dense(f"{layer.name}.{part}", inner[source])
 
     def _project_first(self, layer: _Layer, part: str, inner: Mapping[str, tf.Tensor], skip: tf.Tensor) -> tf.Tensor:
-        """The same of the first tokens; `skip` is the layer's input of these."""
+        """The same for the first tokens; `skip` is the layer's input for these."""
         source = self.config.reads(part)
         if source != "input":
             return self._dense(f"{layer.name}.{part}", self._reached(layer, inner[source]))
@@ -220,7 +223,7 @@ class _Pass:
         return self._reached(layer, self._read(layer, part))
 
     def _reached(self, layer: _Layer, values: tf.Tensor) -> tf.Tensor:
-        """The rows of the tokens that the layer must answer for."""
+        """The rows of the tokens that the layer must compute."""
         return values if layer.reach is None else self._first(values, layer.reach)
 
     def _read(self, layer: _Layer, part: str) -> tf.Tensor:
@@ -228,7 +231,7 @@ class _Pass:
         return layer.fused[part] if part in layer.fused else self._dense(f"{layer.name}.{part}", layer.input)
 
     def _fused_inputs(self, name: str, x: tf.Tensor) -> dict[str, tf.Tensor]:
-        """The parts that read the layer's input and have no kernel of their own."""
+        """The parts that read the layer's input through the fused kernel."""
         if f"{name}.fused_input.kernel" not in self.table:
             return {}
         parts = [part for part in self.config.input_readers if not self._has_kernel(name, part)]
@@ -239,14 +242,14 @@ class _Pass:
         return f"{name}.{part}.kernel" in self.table
 
     def _reach(self, name: str) -> tuple[int, int]:
-        """How many first tokens attention and FFN of the last layer must be computed for, to answer for one."""
+        """How many leading tokens attention and FFN of the last layer must compute to get the first one right."""
         side = self.config.ghost_kernel // 2
         folds = side if self._ghosts(f"{name}.ghost_folds") else 0
         heads = side if self._ghosts(f"{name}.ghost_heads") else 0
         return 1 + folds + heads, 1 + folds
 
     def _at_most(self, tokens: int) -> Any:
-        """That many tokens, or all where there are fewer."""
+        """That many tokens, or all if there are fewer."""
         if tokens == 1:
             return 1
         return min(tokens, self.time) if isinstance(self.time, int) else tf.minimum(tokens, self.time)
@@ -265,10 +268,10 @@ class _Pass:
         return f"{name}.kernel" in self.table or f"{name}.taps" in self.table
 
     def _dense_with_ghosts(self, name: str, ghost: str, x: tf.Tensor, taken: Any) -> tf.Tensor:
-        """A dense layer on features in groups (heads, folds), with the ghosts of these groups if there are any."""
+        """A dense layer on grouped features (heads, folds), with the ghosts of these groups if there are any."""
         if not self._ghosts(ghost):
             return self._dense(name, x)
-        # A rewrite leaves the taps as constants, which are the kernel after its softmax.
+        # After a rewrite the taps are constants: the kernel after its softmax.
         taps = self.table.get(f"{ghost}.taps")
         taps = tf.nn.softmax(self.table[f"{ghost}.kernel"], 0) if taps is None else taps
         if self.config.ghost_on == GHOST_HEADS:
@@ -284,19 +287,20 @@ class _Pass:
         made = self._convolve(joined, taps, taken)
         made = tf.matmul(tf.reshape(made, (-1, count)), self.table[f"{ghost}.gain"][:, None])
         total = tf.reshape(made, (-1, self.config.bottleneck_size))
-        # Not of `parts` themselves: tf2onnx would compute each product twice, the second time with the sum as its bias.
+        # Not `parts` themselves: tf2onnx would compute each product twice, the second time with the sum as its bias.
         for part in tf.split(joined, groups, -1):
             total += part
         return total + self.table[f"{name}.bias"] if f"{name}.bias" in self.table else total
 
     def _convolve(self, x: tf.Tensor, taps: tf.Tensor, taken: Any) -> tf.Tensor:
-        """All ghosts of features [batch * time, groups * size]: one depthwise convolution on an image [time, groups] that
-        is as high as a kernel and as wide as all groups, so that it adds up over the groups. ReLU behind it.
+        """All ghosts of features [batch * time, groups * size], after ReLU.
+
+        One depthwise convolution over an image [time, groups]; its kernel spans all groups and so sums over them.
         """
         length, groups, size, count = taps.shape
         image = tf.reshape(x, (-1, taken, groups, size))
         real = self.real if taken is self.time else self.real[:, :taken]
-        image *= tf.reshape(real, (-1, taken, 1, 1))  # a ghost of the last token reads the padding beside it
+        image *= tf.reshape(real, (-1, taken, 1, 1))  # a ghost of the last token reads the padding next to it
         image = tf.pad(image, ((0, 0), (length // 2, length // 2), (0, 0), (0, 0)))
         made = tf.nn.relu(tf.nn.depthwise_conv2d(image, taps, (1, 1, 1, 1), "VALID"))
         return tf.reshape(made, (-1, size * count))
@@ -304,7 +308,7 @@ class _Pass:
     def _attend(
         self, layer: int, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, queries: Any, *, first_only: bool
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
-        """What the heads give, [batch * time, heads * size], and which tokens are kept if some are dropped."""
+        """The output of the heads, [batch * time, heads * size], and which tokens are kept if some are dropped."""
         size = self.config.head_size
         scores = tf.matmul(self._heads(query, queries), self._heads(key, self.time), transpose_b=True)
         if not self.form.scaled_query:
@@ -319,7 +323,7 @@ class _Pass:
                 self.ranking.places if kept is None else tf.gather(self.ranking.places, kept, batch_dims=1)
             )
         weights = self._dropout(weights, self.config.attention_dropout)
-        if kept is not None:  # before the product with the values: only these rows are asked for
+        if kept is not None:  # before the product with the values: only these rows are needed
             weights = retention.pick(weights, kept, self.batch)
         context = tf.matmul(weights, self._heads(value, self.time))
         return tf.reshape(tf.transpose(context, (0, 2, 1, 3)), (-1, query.shape[-1])), kept
@@ -330,7 +334,7 @@ class _Pass:
         return tf.transpose(tf.reshape(x, (-1, time, x.shape[-1] // size, size)), (0, 2, 1, 3))
 
     def _go_on(self, x: tf.Tensor, kept: tf.Tensor) -> tf.Tensor:
-        """The rows of `x` that were kept; from here on there are no others."""
+        """The rows of `x` that were kept; all later steps see only these."""
         x = retention.pick(tf.reshape(x, (-1, 1, self.time, x.shape[-1])), kept, self.batch)
         self.ranking.drop(kept, self.batch)
         self.real, self.time = self.ranking.real, self.ranking.time
@@ -354,7 +358,7 @@ class _Pass:
         return {LOGITS: logits}
 
     def _first(self, x: tf.Tensor, count: int = 1, time: Any = None) -> tf.Tensor:
-        """The rows of the first tokens, [batch * count, channel]; `time` is how many tokens there are."""
+        """The rows of the first tokens, [batch * count, channel]; `time` is the number of tokens."""
         rows = tf.reshape(x, (-1, self.time if time is None else time, x.shape[-1]))
         return rows[:, 0] if count == 1 else tf.reshape(rows[:, :count], (-1, x.shape[-1]))
 
@@ -380,11 +384,11 @@ class _Pass:
 
 
 def _ignore(name: str, values: tf.Tensor) -> None:
-    """Nobody observes."""
+    """No observer."""
 
 
 def _gelu(x: tf.Tensor) -> tf.Tensor:
-    # Spelled out: `tf.nn.gelu` becomes Erfc in ONNX, which ONNX Runtime does not have; TFLite fuses this form all the same.
+    # Spelled out: `tf.nn.gelu` becomes Erfc in ONNX, which ONNX Runtime lacks; TFLite fuses this form as well.
     return 0.5 * x * (1.0 + tf.math.erf(x / math.sqrt(2.0)))
 
 

@@ -1,4 +1,4 @@
-"""`NetworkGraph`: a network as a function of named inputs: what an export traces."""
+"""`NetworkGraph`: a network as a function of named inputs, ready to be traced for export."""
 
 import functools
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ class NetworkGraph:
         return found.outputs
 
     def predict(self, inputs: Mapping[str, np.ndarray], batch_size: int = 16) -> dict[str, np.ndarray]:
-        """Outputs for all rows; inputs that the network does not take are left out."""
+        """Outputs for all rows; inputs that the network does not take are ignored."""
         names = [spec.name for spec in self.inputs]
         count = len(inputs[IDS])
         parts = [
@@ -59,7 +59,7 @@ class NetworkGraph:
 
     @functools.cached_property
     def table(self) -> dict[str, tf.Variable]:
-        """Variables, not constants: in a traced graph the converters would copy those again and again, 4 GB of 100 MB."""
-        with tf.init_scope():  # also where they are first asked for while a graph is traced
+        """Variables, not constants: the converters would copy constants over and over, turning 100 MB into 4 GB."""
+        with tf.init_scope():  # the first use may be inside a trace
             tensors = self.network.tensors
             return {name: tf.Variable(value, trainable=False, name=name) for name, value in tensors.items()}

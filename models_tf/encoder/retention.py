@@ -1,10 +1,10 @@
 """Which tokens a layer keeps: PoWER-BERT's word-vector elimination (Goyal et al., 2020), as the forward pass does it.
 
-The significance of a token is the attention that the others pay to it: the mean over heads, added up over the queries that
-are not padding, without its own. The first token is always kept, and padding ranks behind every token; of equals the one
-further left is kept. Only builtin ops of every runtime, with shapes that are known where the length is.
+A token's significance is the attention that others pay to it: the mean over heads, summed over all queries except
+padding and itself. The first token is always kept, padding ranks last, and among equals the leftmost token wins. Uses
+only builtin ops of every runtime, with static shapes if the length is known.
 
-Leaves out when tokens are dropped and what is computed of those that stay: `forward.py`.
+Leaves out when tokens are dropped and how the rest is computed: `forward.py`.
 """
 
 import math
@@ -16,12 +16,12 @@ import tensorflow as tf
 
 from models_tf.encoder.config import BY_CHANCE, BY_PLACE, EncoderConfig
 
-# Puts the first token above and padding below all others: a significance is at most the number of tokens. A float16 holds it.
+# Puts the first token above and padding below all others: significance is at most the token count. Fits in float16.
 _FAR = 2.0**14
 
 
 class Ranking:
-    """The tokens that are left: `real` [batch, time] is 1 where they are not padding, `places` where they stood."""
+    """The remaining tokens: `real` [batch, time] is 1 except for padding, `places` is where they stood in the text."""
 
     def __init__(self, config: EncoderConfig, real: tf.Tensor, time: Any) -> None:
         self.config, self.real, self.time = config, real, time
@@ -29,8 +29,9 @@ class Ranking:
         self.significance: tf.Tensor = None
 
     def choose(self, layer: int, weights: tf.Tensor) -> tf.Tensor | None:
-        """Ranks the tokens by the attention weights [batch, head, query, key]; returns the numbers of those that go on,
-        [batch, kept], the first token first; None where all do.
+        """Ranks tokens by the attention weights [batch, head, query, key].
+
+        Returns the indices of those kept, [batch, kept], the first token first; None if all are.
         """
         self.significance = self._significance(weights)
         wanted = self.config.retention[layer] if self.config.retention else None
@@ -40,19 +41,19 @@ class Ranking:
         return tf.math.top_k(self._scores(), count).indices
 
     def drop(self, kept: tf.Tensor, batch: Any) -> None:
-        """Only `kept` are left."""
+        """From now on only `kept` remain."""
         old, self.time = self.time, kept.shape[1] if isinstance(self.time, int) else tf.shape(kept)[1]
         rows = tf.reshape(kept + old * tf.expand_dims(tf.range(batch), 1), (-1,))
         self.real = tf.reshape(tf.gather(tf.reshape(self.real, (-1,)), rows), (-1, self.time))
         self.places = tf.reshape(tf.gather(tf.reshape(self.places, (-1,)), rows), (-1, self.time))
 
     def factors(self, by_rank: tf.Tensor) -> tf.Tensor:
-        """For each token the factor of its rank, [batch, time]."""
+        """Each token's factor, by rank: [batch, time]."""
         order = tf.argsort(self._scores(), direction="DESCENDING", stable=True)
         return tf.gather(by_rank, tf.argsort(order, stable=True))
 
     def _scores(self) -> tf.Tensor:
-        """What is ranked: `significance` with the first token far above, and padding far below the others."""
+        """What is ranked: `significance`, with the first token far above and padding far below the rest."""
         return _ranked(self.significance, self.real, self.time)
 
     def _significance(self, weights: tf.Tensor) -> tf.Tensor:
@@ -60,11 +61,11 @@ class Ranking:
             return tf.cast(-self.places, self.real.dtype)
         if self.config.retention_by == BY_CHANCE:
             order = np.random.default_rng(self.config.retention_seed).permutation(self.config.max_positions)
-            # Whole numbers: a table of floats would be stored in eight bits, which leaves ties.
+            # Integers: a float table would be stored in eight bits, which creates ties.
             return tf.cast(tf.gather(tf.constant(order, tf.int32), self.places), self.real.dtype)
-        # Heads first: what is left is small, and LiteRT takes three times as long for all of it if their diagonals are gathered.
+        # Heads first: the rest is then small. Gathering the diagonals per head makes LiteRT three times slower here.
         mean = tf.reduce_mean(weights, 1)  # [batch, query, key]
-        # A product and a mean, not a matrix product: in an int8 file this stays in float, and no product of matrices does.
+        # A product and a mean, not a matrix product: this stays float in an int8 file, a matrix product would not.
         voting = tf.reshape(self.real, (-1, self.time, 1))
         paid = tf.reduce_mean(mean * voting, 1) * tf.cast(self.time, mean.dtype)
         # A gather, not a product with (1 - identity): the identity would be a constant in the file.
@@ -80,9 +81,10 @@ def _ranked(significance: tf.Tensor, real: tf.Tensor, time: Any) -> tf.Tensor:
 def margin(
     significance: Sequence[tf.Tensor], places: Sequence[tf.Tensor], mask: tf.Tensor, *, in_order: bool = False
 ) -> tf.Tensor:
-    """How clearly tokens were chosen, [batch]: the smallest difference, over the layers given, between the last token that
-    went on and the first that did not, as a share of the former or of 1, what a token gets on average. Infinity where
-    nothing was dropped but padding. `in_order` asks it of every two neighbors in the ranking down to there.
+    """How clearly tokens were chosen, [batch]: the smallest gap between the last token kept and the first one dropped.
+
+    Over the given layers, relative to the former's significance but at least to 1, the average of a token. Infinity if
+    only padding was dropped. `in_order` looks at every two neighbours in the ranking down to that point.
     """
     smallest, alive = tf.fill((tf.shape(mask)[0],), math.inf), tf.cast(mask, tf.float32)
     for values, kept in zip(significance, places, strict=True):
@@ -101,7 +103,7 @@ def margin(
 def pick(values: tf.Tensor, kept: tf.Tensor, batch: Any) -> tf.Tensor:
     """Rows `kept` [batch, k] of `values` [batch, group, time, channel]: [batch, group, k, channel].
 
-    As a gather from one long list of rows, which every runtime has.
+    Done as a gather from one long list of rows, which every runtime has.
     """
     groups, channels = values.shape[1], values.shape[3] or tf.shape(values)[3]
     time = values.shape[2] or tf.shape(values)[2]

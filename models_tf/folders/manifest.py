@@ -86,7 +86,7 @@ def check_replaceable(folder: Path, *, flag: str = "--output") -> None:
 def check_apart(output: Path, inputs: Iterable[tuple[str, str | os.PathLike[str] | None]]) -> None:
     """Refuse an output that is one of the `inputs` (flag and path), or contains it, or lies inside an input folder.
 
-    What does not exist here, such as the name of a model on a hub, is no danger and is not looked at.
+    What does not exist here, such as a model's name on a hub, is safe and is not looked at.
     """
     target = output.resolve()
     for flag, given in inputs:

@@ -1,8 +1,8 @@
 """The output folder: complete under its name, or not there at all.
 
 Files go into a hidden sibling folder first; one rename at the end gives it its name. With `force` the old folder is
-moved away only when the new one is complete. Leaves out what the files are, and how a run ends early: the folder
-registers with `open_folders`, which knows all that are being written.
+moved away only once the new one is complete. Leaves out what the files are, and how a run ends early: the folder
+registers with `open_folders`, which knows every folder being written.
 """
 
 import os
@@ -25,7 +25,7 @@ Inputs = Iterable[tuple[str, str | os.PathLike[str] | None]]
 class OutputFolder:
     """`with OutputFolder(path, command="export") as out: out.write("a", b"..."); out.commit()`.
 
-    Without `commit` nothing stays. `inputs` are flags and paths that the run reads: an output must be apart from them.
+    Without `commit` nothing stays. `inputs` are flags and paths that the run reads; the output must not overlap them.
     """
 
     def __init__(self, path: Path, *, command: str, force: bool = False, inputs: Inputs = ()) -> None:
@@ -65,13 +65,13 @@ class OutputFolder:
         return self._staging
 
     def write(self, name: str, content: bytes | str) -> Path:
-        """Write one file and make sure that the disk took it."""
+        """Write one file and make sure it is on disk."""
         path = self.staging / name
         write_flushed(path, _encoded(content))
         return path
 
     def scratch_write(self, name: str, content: bytes | str) -> Path:
-        """The same for a file that is needed on disk during the run and is not part of the output."""
+        """The same for a file that is only needed during the run and is not part of the output."""
         return self.write(f"{SCRATCH}/{name}", content)
 
     def commit(self) -> None:
@@ -91,7 +91,7 @@ class OutputFolder:
             self._staging = None
             self._made_parents = []
             self._complete = True
-            if old is not None:  # only now: until here it is all that the user has
+            if old is not None:  # only now: until here it was the user's only copy
                 shutil.rmtree(old.parent, ignore_errors=True)
         finally:
             self._committing = False
@@ -100,7 +100,7 @@ class OutputFolder:
 
     def discard(self) -> bool:
         """Remove whatever is not committed; safe to call twice. False while the folder gets its name."""
-        if self._committing:  # two renames away from being complete
+        if self._committing:  # at most two renames from complete
             return False
         if self._staging is not None:
             shutil.rmtree(self._staging, ignore_errors=True)
@@ -108,7 +108,7 @@ class OutputFolder:
         while self._made_parents:
             try:
                 self._made_parents.pop().rmdir()
-            except OSError:  # somebody else put a file there: it stays
+            except OSError:  # someone else put a file there: it stays
                 self._made_parents = []
         open_folders.unregister(self)
         return True
@@ -117,10 +117,10 @@ class OutputFolder:
         return f"The output in {self.path} is complete." if self._complete else ""
 
     def _move_old_away(self) -> Path | None:
-        """Where the folder that is to be replaced lies now, if there is one."""
+        """Where the folder to be replaced is now, if there is one."""
         if not os.path.lexists(self.path):
             return None
-        check_free(self.path, force=self._force)  # somebody may have made it meanwhile
+        check_free(self.path, force=self._force)  # someone may have made it in the meantime
         keep = _make_sibling(self.path, OLD)
         try:
             run_marker.write(keep)
@@ -136,7 +136,8 @@ class OutputFolder:
             shutil.rmtree(old.parent, ignore_errors=True)
         except OSError as error:
             raise InputError(
-                f"The output folder {self.path} could not be replaced: {reason}. The old one is now {old}; move it back."
+                f"The output folder {self.path} could not be replaced: {reason}. "
+                f"The old one is now {old}; move it back."
             ) from error
 
     def _make_parents(self) -> None:
@@ -151,12 +152,12 @@ class OutputFolder:
 
 
 def absolute(path: Path) -> Path:
-    """Without `.` and `..`, and without following a link: a link is not a folder to replace."""
+    """Without `.` and `..`, but not following links: a link is not a folder to replace."""
     return Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve follows links
 
 
 def check_free(path: Path, *, force: bool, inputs: Inputs = ()) -> None:
-    """Refuse an output folder that exists, unless `force` and all of it is ours; and one that is not apart from inputs."""
+    """Refuse an output folder that exists (unless `force` and everything in it is ours) or that overlaps an input."""
     path = absolute(path)
     manifest.check_apart(path, inputs)
     if not os.path.lexists(path):
@@ -171,5 +172,5 @@ def _make_sibling(path: Path, kind: str) -> Path:
 
 
 def _encoded(content: bytes | str) -> bytes:
-    # A path in a report may hold bytes that are not UTF-8: \udcXX in JSON stands for them, and can be read back.
+    # A path in a report may hold bytes that are not UTF-8: JSON writes them as \udcXX and can read them back.
     return content.encode(errors="backslashreplace") if isinstance(content, str) else content

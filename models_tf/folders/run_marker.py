@@ -1,4 +1,4 @@
-"""A file inside a folder in work that says whose it is: after a kill, what is left behind can be told from a live run."""
+"""A file in an unfinished folder that says which run made it, so that a killed run can be told from a live one."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class Run:
 
     @property
     def may_be_alive(self) -> bool:
-        """A process of another machine, or one we may not ask, counts as alive: better kept than lost."""
+        """A process on another machine, or one we may not query, counts as alive: better to keep too much."""
         if self.host != platform.node():
             return True
         try:
@@ -40,7 +40,7 @@ def write(folder: Path) -> None:
 
 
 def read(folder: Path) -> Run | None:
-    """The run that wrote the marker; None if there is none, or not one of ours."""
+    """The run that wrote the marker; None if there is no marker or it is not ours."""
     try:
         found = json.loads((folder / FILE).read_bytes()[:1000])
         if found.pop("made_by") != MADE_BY:

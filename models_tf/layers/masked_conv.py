@@ -1,7 +1,7 @@
 """Time convolution with masked batch norm, on `[batch, 1, time, channels]`.
 
-In training the norm uses the statistics of the real tokens of the batch; in inference it is folded
-into the kernel and a bias, so the exported graph holds one convolution and nothing else.
+In training the norm uses the statistics of the batch's real tokens; in inference it is folded into the kernel and a
+bias, so the exported graph holds a single convolution.
 """
 
 import tensorflow as tf
@@ -11,7 +11,7 @@ import tf_keras as keras
 class MaskedConv(keras.layers.Layer):
     """`width` taps, `distance` apart; SAME padding; batch norm over real tokens; no activation.
 
-    `offset` is added to the normed output (a constant bias). `center` learns a bias.
+    `offset` is added to the normalised output (a constant bias). `center` learns a bias.
     """
 
     def __init__(
@@ -64,8 +64,10 @@ class MaskedConv(keras.layers.Layer):
         return tf.nn.conv2d(x, kernel, strides=1, padding="SAME", dilations=(1, self.distance))
 
     def _convolve_to_learn(self, x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
-        """The same with zeros between the taps. TensorFlow's gradients know no dilation where oneDNN is off, which is its
-        default on processors without AVX512-VNNI.
+        """The same with zeros between the taps instead of dilation.
+
+        TensorFlow has no gradient for dilation without oneDNN, which is off by default on processors without
+        AVX512-VNNI.
         """
         if self.distance == 1 or self.width == 1:
             return self._convolve(x, kernel)
@@ -84,7 +86,7 @@ class MaskedConv(keras.layers.Layer):
         weight = mask / tf.maximum(tokens, 1.0)  # [batch, 1, time, 1]
         mean = tf.reduce_sum(y * weight, axis=(0, 1, 2))
         variance = tf.reduce_sum(tf.math.squared_difference(y, mean) * weight, axis=(0, 1, 2))
-        rate = (1.0 - self.momentum) * tf.minimum(tokens, 1.0)  # a batch of empty texts says nothing
+        rate = (1.0 - self.momentum) * tf.minimum(tokens, 1.0)  # a batch of empty texts changes nothing
         for moving, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
             moving.assign((1.0 - rate) * moving + rate * tf.stop_gradient(value))
         return mean, variance

@@ -1,14 +1,14 @@
 """MobileBERT's config.json <-> `EncoderConfig`, and the published settings as such documents.
 
 Absent keys take the defaults of `transformers`' MobileBertConfig (`classifier_activation` is true there, false in the
-published models). Three things in its PyTorch code are not in the keys:
+published models). Three facts of its PyTorch code are not in the keys:
 
 - With `layer_norm`, the norms of the embeddings and of a layer's last FFN have PyTorch's own epsilon, 1e-5; all others
   have `layer_norm_eps`.
-- `use_bottleneck_attention` wins over `key_query_shared_bottleneck`: the shared bottleneck is then stored, not computed.
-- With neither of them, query and key read the layer's input. PyTorch's class gives their kernels the width of the
-  bottleneck all the same, so it runs only where that is `hidden_size`. Here they have the width of what they read:
-  IB-BERT, 512 wide with bottlenecks of 1024, is such a document, one that PyTorch's class cannot load.
+- `use_bottleneck_attention` overrides `key_query_shared_bottleneck`: the shared bottleneck is stored but not computed.
+- With neither, query and key read the layer's input. PyTorch's class still gives their kernels the width of the
+  bottleneck, so it runs only if that equals `hidden_size`. Here they have the width of what they read: IB-BERT, 512
+  wide with bottlenecks of 1024, is such a document, which PyTorch's class cannot load.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ from models_tf.checkpoints.config_fields import (
 from models_tf.checkpoints.document import Document
 from models_tf.encoder.config import MAX_FFN, MAX_LAYERS, NO_NORM, NORMS, EncoderConfig
 
-TORCH_NORM_EPSILON = 1e-5  # of `torch.nn.LayerNorm` where no other is given
+TORCH_NORM_EPSILON = 1e-5  # the default of `torch.nn.LayerNorm`
 
 _PUBLISHED = {
     "model_type": "mobilebert",

@@ -34,15 +34,16 @@ def head_of_task(task: str) -> str:
 
 
 def task_of_head(head: Head) -> str:
-    """What a head is for; a classification head with one label is a regression."""
+    """The task of a head; a classification head with one label is a regression."""
     return REGRESSION if head.kind == CLASSIFICATION and head.num_labels == 1 else head.kind
 
 
 def parse_file(
     task: str, path: Path, *, columns: "Columns | None" = None, labelled: bool = True
 ) -> "list[Row] | list[TaggedRow] | None":
-    """The rows of a file before they are tokenized, for `read_rows`; None for questions and documents, whose rows are made
-    by a tokenizer.
+    """The rows of a file before tokenization, for `read_rows`.
+
+    None for questions and documents: making their rows takes a tokenizer.
     """
     from models_tf.tasks import classification, sentence_order, tagging
     from models_tf.tasks.rows import Columns
@@ -72,9 +73,9 @@ def read_rows(
 ) -> "TaskRows":
     """The rows of a file as inputs of a model with this head.
 
-    `labels` are the head's, in its order. With `labelled` false only texts are read (to calibrate with). `parsed` is
-    what `parse_file` found in the file, which is then not read again. `doc_stride`
-    and `max_query_len` are for the windows of question answering.
+    `labels` are the head's, in its order. Without `labelled` only texts are read (for calibration). `parsed` is the
+    result of `parse_file`, if the file was read before. `doc_stride` and `max_query_len` are for the windows of
+    question answering.
     """
     from models_tf.tasks import classification, question_answering, sentence_order, tagging
 
@@ -112,7 +113,7 @@ def generated_rows(
     pairs: bool = False,
     labels: Sequence[str] = (),
 ) -> "TaskRows":
-    """Made-up rows without targets, for runs without data; instead of a tokenizer, the size of a vocabulary will do."""
+    """Made-up rows without targets, for runs without data; instead of a tokenizer, a vocabulary size will do."""
     from models_tf.tasks import generated
 
     check_task(task)

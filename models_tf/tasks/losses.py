@@ -1,4 +1,4 @@
-"""Losses of the tasks of token models: by the labels, and by a teacher's logits. `-100` marks places without a target."""
+"""Losses of token models, against labels and against a teacher's logits. `-100` marks places without a target."""
 
 import math
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ Outputs = Mapping[str, tf.Tensor]
 
 
 def task_loss(task: str, outputs: Outputs, targets: Outputs, smoothing: float) -> tuple[tf.Tensor, tf.Tensor]:
-    """The mean loss of a batch, and how many rows are right (words: their part of right ones; scores: NaN)."""
+    """A batch's mean loss and the number of correct rows (words: rows times the share correct; scores: NaN)."""
     if task == REGRESSION:
         return tf.reduce_mean(tf.square(outputs[LOGITS][:, 0] - targets[LOGITS])), tf.constant(math.nan)
     if task == QUESTION_ANSWERING:
@@ -37,7 +37,7 @@ def teacher_loss(
 ) -> tf.Tensor:
     """Cross entropy to the teacher's probabilities at `temperature`, times its square (Hinton et al., 2015).
 
-    Of words, where there is a target; of questions, over the places that are not padding. Scores: the squared difference.
+    Words: places with a target. Questions: all places except padding. Scores: the squared difference.
     """
     if task == REGRESSION:
         return tf.reduce_mean(tf.square(outputs[LOGITS] - soft[LOGITS]))

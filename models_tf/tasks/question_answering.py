@@ -1,7 +1,7 @@
-"""Question answering on SQuAD v1.1: the best answer of all windows of a question, as in BERT's run_squad.py.
+"""Question answering on SQuAD v1.1: the best answer over all windows of a question, as in BERT's run_squad.py.
 
-Candidates are the `N_BEST` highest start and end logits of a window (over all its positions, as there). A start must
-be shown with the most context, an answer has at most `MAX_ANSWER_LEN` tokens.
+Candidates are the `N_BEST` highest start and end logits of a window (over all positions, as in that script). A start
+must be in the window that shows it with the most context; an answer has at most `MAX_ANSWER_LEN` tokens.
 """
 
 import math
@@ -36,9 +36,9 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionRows(TaskRows):
-    """One row a window. Targets: positions of the first true answer, int32 [rows]; 0, the [CLS], where it is not shown.
+    """One row per window. Targets: position of the first true answer, int32 [rows]; 0, the [CLS], if not in the window.
 
-    TFRecords hold no places of answers: such rows can be scored, but have no targets.
+    TFRecords do not say where answers are: such rows can be scored, but have no targets.
     """
 
     task: ClassVar[str] = "question-answering"
@@ -52,7 +52,7 @@ class QuestionRows(TaskRows):
         return {"windows": tuple(self.windows[i] for i in picked) if self.windows else ()}
 
     def n_best(self, outputs: Mapping[str, np.ndarray], *, limit: int = N_BEST) -> dict[str, list[Answer]]:
-        """By the id of the question, different texts only, the best one first."""
+        """By question id: different texts only, best first."""
         found: dict[str, list[Answer]] = {}
         for name, rows in self._rows_by_question().items():
             answers: dict[str, Answer] = {}
@@ -65,7 +65,7 @@ class QuestionRows(TaskRows):
         return found
 
     def predictions(self, outputs: Mapping[str, np.ndarray]) -> dict[str, str]:
-        """The answer by the id of the question; an empty text where no span is possible."""
+        """The answer by question id; an empty text if no span is possible."""
         best = self.n_best(outputs, limit=1)
         return {name: answers[0].text if answers else "" for name, answers in best.items()}
 
@@ -86,7 +86,7 @@ class QuestionRows(TaskRows):
         )
 
     def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Start and then end logits, [2 * rows, length]. Padding, which decides nothing, gets the row's least logit."""
+        """Start, then end logits, [2 * rows, length]. Padding, which decides nothing, gets the row's lowest logit."""
         self._check_outputs(outputs, START_LOGITS, END_LOGITS)
         real = np.concatenate([self.inputs[MASK], self.inputs[MASK]]).astype(bool)
         logits = np.concatenate([outputs[START_LOGITS], outputs[END_LOGITS]])
@@ -100,7 +100,7 @@ class QuestionRows(TaskRows):
         return rows
 
     def _candidates(self, outputs: Mapping[str, np.ndarray], rows: list[int]) -> list[tuple[float, int, int, int]]:
-        """(logit, row, start, end) of a question, the best one first; equal ones in the order they are found."""
+        """(logit, row, start, end) of a question, best first; equal ones in the order they were found."""
         found = []
         for row in rows:
             spans = best_spans(self.windows[row], outputs[START_LOGITS][row], outputs[END_LOGITS][row])
@@ -109,7 +109,7 @@ class QuestionRows(TaskRows):
 
 
 def best_spans(window: Window, start_logits: np.ndarray, end_logits: np.ndarray) -> list[tuple[float, int, int]]:
-    """Possible (logit, start, end) of one window, in the order of starts, then ends; at most `N_BEST`, the best ones."""
+    """The `N_BEST` best possible (logit, start, end) of one window, ordered by start, then end."""
     starts, ends = _highest(start_logits), _highest(end_logits)
     first, last = window.offset, window.offset + len(window.max_context) - 1
     starts = starts[(starts >= first) & (starts <= last)]
@@ -123,7 +123,7 @@ def best_spans(window: Window, start_logits: np.ndarray, end_logits: np.ndarray)
 
 
 def _highest(logits: np.ndarray) -> np.ndarray:
-    # NaN must not win: it sorts last here as there is nothing below minus infinity.
+    # NaN must not win: as minus infinity it sorts last.
     return np.argsort(-np.where(np.isnan(logits), -np.inf, logits), kind="stable")[:N_BEST]
 
 

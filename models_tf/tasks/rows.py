@@ -1,4 +1,4 @@
-"""`TaskRows`: the rows of one task as model inputs, with what is needed to score a model's outputs on them."""
+"""`TaskRows`: the rows of one task as model inputs, with what is needed to score a model on them."""
 
 import abc
 import dataclasses
@@ -24,10 +24,9 @@ class Columns:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskRows(abc.ABC):
-    """Inputs int32 [rows, length] by name; `keys` are the texts that decide a split (rows that share one stay together).
+    """Inputs int32 [rows, length] by name. `keys` are the texts that decide a split: equal keys stay together.
 
-    `targets` are what a loss needs, by the name of the output, or None where nothing is known. `notes` are for the
-    report.
+    `targets` are what a loss needs, by output name, or None if unknown. `notes` go into the report.
     """
 
     task: ClassVar[str]
@@ -49,7 +48,7 @@ class TaskRows(abc.ABC):
 
     @property
     def labelled(self) -> bool:
-        """Whether a score can be asked for."""
+        """Whether the rows can be scored."""
         return self.targets is not None
 
     @property
@@ -57,7 +56,7 @@ class TaskRows(abc.ABC):
         return int(self.inputs[IDS].shape[1])
 
     def take(self, indices: Sequence[int] | np.ndarray) -> "TaskRows":
-        """The rows of these numbers, in this order."""
+        """The rows with these numbers, in this order."""
         picked = np.asarray(indices, np.int64)
         targets = None if self.targets is None else {name: values[picked] for name, values in self.targets.items()}
         changed: dict[str, Any] = {
@@ -72,7 +71,7 @@ class TaskRows(abc.ABC):
 
     @abc.abstractmethod
     def score(self, outputs: Mapping[str, np.ndarray], *, seed: int = 0) -> Score:
-        """How good a model's outputs on these rows are. Needs labelled rows."""
+        """The quality of a model's outputs on these rows. Needs labelled rows."""
 
     @abc.abstractmethod
     def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -99,20 +98,22 @@ def shorten(names: Sequence[str], limit: int = 10) -> str:
 def number_labels(
     found: Sequence[tuple[str, int]], labels: Sequence[str], path: object, *, unit: str = "row"
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Numbers of the labels (name, row of the file), and a note when they were matched by number. `unit` is what the file's
-    rows are called.
+    """Numbers of the labels (name, row of the file), and a note if they were matched by number.
 
-    A name that the head lacks is an error, unless the file holds nothing but numbers in range and the head nothing but
-    other names.
+    `unit` is what the file's rows are called. A name that the head lacks is an error, unless the file holds only
+    numbers in range and the head only other names.
     """
     numbers = {label: i for i, label in enumerate(labels)}
     names = {name for name, _ in found}
     if not names <= set(labels) and _are_numbers(names, labels):
-        note = f"{path} has numbers for labels: taken as the model's {shorten([f'{i} {n}' for i, n in enumerate(labels)])}."
+        note = (
+            f"{path} has numbers for labels: taken as the model's "
+            f"{shorten([f'{i} {n}' for i, n in enumerate(labels)])}."
+        )
         return [int(name) for name, _ in found], (note,)
     unknown = [(name, line) for name, line in found if name not in numbers]
     if unknown:
-        # In a file of numbers the one that is out of range is to blame, not the first number.
+        # In a file of numbers, blame the one out of range, not the first one.
         name, line = next((entry for entry in unknown if not _are_numbers({entry[0]}, labels)), unknown[0])
         raise InputError(
             f"{path} {unit} {line}: the model has no label {name!r}. It has {shorten(labels)}. "
@@ -127,7 +128,7 @@ def _are_numbers(names: set[str], labels: Sequence[str]) -> bool:
 
 
 def cut_rows(inputs: Mapping[str, np.ndarray], path: object) -> tuple[str, ...]:
-    """A note where rows fill the sequence length, for what was longer is lost."""
+    """A note if rows fill the sequence length, since anything longer is lost."""
     rows, length = inputs[MASK].shape
     full = int(inputs[MASK].all(axis=1).sum())
     return (

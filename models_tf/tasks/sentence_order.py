@@ -1,7 +1,7 @@
-"""ALBERT's sentence order from plain text: are two segments that follow each other in their order, or swapped?
+"""ALBERT's sentence order from plain text: are two neighbouring segments in their order, or swapped?
 
-A file has one segment per line, and a blank line ends a document. Every two neighbours of a document are a row; half of the
-rows are swapped, the same ones whenever the file is read. Leaves out the masked words of ALBERT's pretraining.
+A file has one segment per line, and a blank line ends a document. Every two neighbours in a document are a row. Half of
+the rows are swapped, always the same ones. Leaves out the masked words of ALBERT's pretraining.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _SEED = 0
 
 
 def reads(path: Path, labels: Sequence[str]) -> bool:
-    """Whether a file is plain text, for a head that tells order."""
+    """Whether the file is plain text and the head tells order."""
     return path.suffix.lower() == SUFFIX and tuple(labels) == ORDER_LABELS
 
 
@@ -45,7 +45,7 @@ def read_order(path: Path, *, tokenizer: Tokenizer, max_len: int) -> Classificat
 
 
 def neighbours(path: Path) -> list[tuple[str, str]]:
-    """All pairs of segments that follow each other in a document, without pairs of the same text."""
+    """All neighbouring segments of each document, without pairs of equal texts."""
     data = path.read_bytes()
     try:
         text = data.decode("utf-8-sig")
@@ -54,7 +54,7 @@ def neighbours(path: Path) -> list[tuple[str, str]]:
         raise InputError(f"{path} must be UTF-8. Received: byte 0x{data[error.start]:02x} in line {number}.") from error
     found: list[tuple[str, str]] = []
     before = ""
-    for line in text.split("\n"):  # not splitlines(): a text may hold U+2028 and its like
+    for line in text.split("\n"):  # not splitlines(): a text may hold U+2028 and similar
         segment = clean_text(" ".join(line.split()))
         if before and segment and before != segment:
             found.append((before, segment))

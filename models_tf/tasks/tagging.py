@@ -79,7 +79,7 @@ class TaggingRows(TaskRows):
         return outputs[LOGITS][rows, self.first[rows, words]]
 
     def _predicted(self, logits: np.ndarray) -> np.ndarray:
-        """Tag numbers [rows, words]; -2, which no tag has, where there is no answer."""
+        """Tag numbers [rows, words]; -2, which no tag has, if there is no answer."""
         chosen = np.where(np.isfinite(logits).all(axis=2), logits.argmax(axis=2), -2)  # [rows, length]
         at_words = np.take_along_axis(chosen, np.maximum(self.first, 0), axis=1)
         return np.where(self.first >= 0, at_words, -2)

@@ -1,7 +1,7 @@
-"""A tokenizer of the `tokenizers` package from spiece.model: ALBERT's, with its lower case, accents and quotes.
+"""Builds a `tokenizers` tokenizer from ALBERT's spiece.model, with its lower-casing, accents and quotes.
 
-The tokens are those of SentencePiece after ALBERT's own preparation of a text, which splits a number from its comma. Leaves
-out other models' preparation, and sampling.
+The tokens equal SentencePiece's after ALBERT's own text preparation, which splits a number from its comma. Leaves out
+other models' preparation, and sampling.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from models_tf.tokenizers.spiece_file import SPACE, Spiece
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
 
-# Names of the special tokens where tokenizer_config.json does not say them.
+# Names of the special tokens if tokenizer_config.json has none.
 SPECIAL = {"pad": "<pad>", "unk": "<unk>", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 # Added to the score of a piece such as `9,`, so that it is never chosen.
 _NEVER = -100.0
@@ -40,7 +40,7 @@ def make_backend(spiece: Spiece, special: Mapping[str, str], *, lower_case: bool
     present = {text for text, _, _ in spiece.pieces}
     backend.add_special_tokens(
         [
-            # A mask takes the space before it along, as a word would.
+            # A mask includes the space before it, as a word would.
             AddedToken(name, special=True, normalized=False, lstrip=kind == "mask")
             for kind, name in special.items()
             if name in present

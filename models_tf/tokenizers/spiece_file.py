@@ -1,7 +1,7 @@
-"""spiece.model, the file of a SentencePiece vocabulary: the few fields of its protobuf that tokens depend on.
+"""Reads spiece.model, the file of a SentencePiece vocabulary: the few protobuf fields that tokens depend on.
 
-Only the wire format is read, every length is checked against what is there. Fields that are not named here are skipped, as
-protobuf wants it. What is read becomes a tokenizer in `spiece_backend.py`.
+Only the wire format is parsed, and every length is checked. Fields not named here are skipped, as protobuf requires.
+`spiece_backend.py` turns the result into a tokenizer.
 """
 
 import math
@@ -13,17 +13,17 @@ from typing import NoReturn
 from models_tf.errors import InputError
 from models_tf.tokenizers.files import SPIECE
 
-# Kinds of pieces, as sentencepiece_model.proto numbers them.
+# Kinds of pieces, numbered as in sentencepiece_model.proto.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 _UNIGRAM = 1
 _ALGORITHMS = {_UNIGRAM: "Unigram", 2: "BPE", 3: "words", 4: "characters"}
-SPACE = "\u2581"  # stands for a space, at the beginning of a word
-# Fields of ModelProto, and of the messages inside.
+SPACE = "\u2581"  # stands for a space at the beginning of a word
+# Fields of ModelProto and of the messages inside it.
 _PIECES, _TRAINER, _NORMALIZER = 1, 2, 3
 _PIECE_TEXT, _PIECE_SCORE, _PIECE_KIND = 1, 2, 3
 _TRAINER_ALGORITHM, _TRAINER_BYTE_FALLBACK = 3, 35
 _CHARACTER_MAP = 2
-# Settings of the normalizer that are true unless the file says otherwise, and must be.
+# Normalizer settings that are true by default, and must be.
 _MUST_BE_TRUE = {3: "add_dummy_prefix", 4: "remove_extra_whitespaces", 5: "escape_whitespaces"}
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LONGEST_VARINT = 10
@@ -34,19 +34,19 @@ Value = int | bytes
 
 @dataclass(frozen=True, kw_only=True)
 class Spiece:
-    """`pieces` (text, score, kind) by their id; `character_map` is SentencePiece's compiled table, empty for none."""
+    """`pieces` (text, score, kind) by id; `character_map` is SentencePiece's compiled table, empty for none."""
 
     pieces: tuple[tuple[str, float, int], ...]
     character_map: bytes
 
     @property
     def unknown(self) -> int:
-        """The id of the one piece that stands for everything unknown."""
+        """The id of the piece that stands for everything unknown."""
         return next(number for number, (_, _, kind) in enumerate(self.pieces) if kind == UNKNOWN)
 
 
 def read_spiece(data: bytes) -> Spiece:
-    """A file that is broken, or asks for something that is not supported, is an InputError of one line."""
+    """A file that is broken, or asks for something unsupported, raises a one-line InputError."""
     pieces: list[tuple[str, float, int]] = []
     character_map = b""
     for field, value in _fields(data, "the file"):
@@ -78,8 +78,9 @@ def read_spiece(data: bytes) -> Spiece:
 
 
 def check_character_map(data: bytes) -> None:
-    """The table is a trie (a double array) and the texts that its leaves point to: `tokenizers` follows it without looking,
-    so that a broken one would end the process.
+    """Refuses a broken table: a trie (double array) and the texts its leaves point to.
+
+    `tokenizers` follows it unchecked, so a broken one would crash the process.
     """
     import numpy as np
 
@@ -100,13 +101,13 @@ def check_character_map(data: bytes) -> None:
     while len(nodes):
         seen[nodes] = True
         found = units[nodes]
-        # Bits of a unit: 31 leaf, 10 to 30 offset (in blocks of 256 where bit 9 is set), 8 "a value follows", 0 to 7 label.
+        # A unit's bits: 31 leaf, 10 to 30 offset (in blocks of 256 if bit 9 is set), 8 "a value follows", 0 to 7 label.
         bases = nodes ^ ((found >> 10) << ((found & 512) >> 6))
-        # Any next byte is looked up, whether there is a way or not: they are the 256 places around.
+        # Any next byte is looked up, whether it has a child or not: the 256 places around.
         if int((bases | 255).max()) >= len(units):
             _broken("a character map that points outside of itself")
         values = units[bases[(found & 256) != 0]] & 0x7FFFFFFF
-        # A value is where a text begins: inside, and not in the middle of a character.
+        # A value is the start of a text: in bounds, and not in the middle of a character.
         if (values >= len(starts)).any() or ((starts[values] & 0xC0) == 0x80).any():
             _broken("a character map that points outside of its texts")
         children = (bases[:, None] ^ labels).ravel()
@@ -184,7 +185,7 @@ def _fields(data: bytes, what: str) -> Iterator[tuple[int, Value]]:
 
 
 def _varint(data: bytes, at: int, what: str) -> tuple[int, int]:
-    """A number in groups of 7 bits, at most 64 of them, and where it ends."""
+    """A number in groups of 7 bits, at most 64 bits in all, and where it ends."""
     number = 0
     for size, byte in enumerate(data[at : at + _LONGEST_VARINT]):
         number |= (byte & 127) << 7 * size

@@ -1,6 +1,6 @@
 """Tokens from a checkpoint's own files, through the `tokenizers` package: ids, mask and segments.
 
-Which of the files decides is in `backend.py`. Leaves out decoding ids into text and training vocabularies.
+`backend.py` decides which of the files to use. Leaves out decoding ids into text and training vocabularies.
 """
 
 import os
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from tokenizers.processors import PostProcessor
 
 _REQUIRED = ("pad", "unk", "cls", "sep")
-# Rows that go through `tokenizers` at a time: enough to keep it busy, few enough for memory to stay flat.
+# Rows passed to `tokenizers` at a time: enough to keep it busy, few enough to keep memory flat.
 _CHUNK = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pieces:
-    """The tokens of one text without special ones; `spans` are where they lie in the text, end exclusive, and `words` the
-    number of the word that each is a piece of.
+    """The tokens of one text, without special ones.
+
+    `spans` are their places in the text, end exclusive; `words` is the number of the word each token belongs to.
     """
 
     ids: list[int]
@@ -41,9 +42,9 @@ class Pieces:
 
 @dataclass(frozen=True, kw_only=True)
 class EncodedWords:
-    """Rows of words as model inputs; `first` is the position of each word's first piece, -1 where it has none.
+    """Rows of words as model inputs; `first` is the position of each word's first piece, -1 if it has none.
 
-    A word has none when it lies beyond the maximum length, or consists of characters that the tokenizer drops.
+    A word has none if it lies beyond the maximum length or consists of characters that the tokenizer drops.
     """
 
     inputs: dict[str, np.ndarray]
@@ -56,11 +57,12 @@ class Tokenizer:
     def __init__(
         self, backend: "Backend", special: Mapping[str, str], source: str, *, kind: str = WORDPIECE, spiece: bytes = b""
     ) -> None:
-        """Takes a `tokenizers` object as its own; `special` are the names of pad, unk, cls, sep and mask, `spiece` is
-        SentencePiece's own file where there is one.
+        """Takes ownership of a `tokenizers` object.
+
+        `special` are the names of pad, unk, cls, sep and mask; `spiece` is SentencePiece's own file, if there is one.
         """
         self.kind, self._spiece = kind, spiece
-        # Truncation is set per call and padding is done here, whatever the file asks for.
+        # Truncation is set per call and padding is done here, whatever the file says.
         backend.no_truncation()
         backend.no_padding()
         self._backend = backend
@@ -84,8 +86,8 @@ class Tokenizer:
     @classmethod
     def from_files(cls, files: Mapping[str, bytes], source: str = "The checkpoint") -> "Tokenizer":
         """From the bytes of a checkpoint's files by name; `source` names the checkpoint in messages."""
-        # Set, so that `tokenizers` does not warn when a process that used it forks; off, because threads of a pool
-        # do not survive a fork and one thread reads a hundred thousand sentences in seconds.
+        # Set, so that `tokenizers` does not warn when a process that used it forks; false, because a pool's threads do
+        # not survive a fork and one thread reads a hundred thousand sentences in seconds.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         made = make_backend(files, source)
         spiece = files.get(SPIECE, b"") if made.kind == SENTENCEPIECE else b""
@@ -102,7 +104,7 @@ class Tokenizer:
     def encode(
         self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, max_len: int, pad: bool = True
     ) -> dict[str, np.ndarray]:
-        """Ids, mask and segments, int32 [rows, length]; too long rows lose tokens of the longer text first.
+        """Ids, mask and segments, int32 [rows, length]; rows that are too long lose tokens of the longer text first.
 
         `pad` false pads to the longest row instead of to `max_len`.
         """
@@ -137,7 +139,7 @@ class Tokenizer:
         return EncodedWords(inputs=inputs, first=first)
 
     def pieces(self, texts: Sequence[str]) -> list[Pieces]:
-        """Tokens of whole texts, without special ones and not cut, with their places in the text."""
+        """Tokens of whole texts, without special ones and not truncated, with their places in the text."""
         found = []
         for start in range(0, len(texts), _CHUNK):
             batch = self._backend.encode_batch(_clean(texts[start : start + _CHUNK]), add_special_tokens=False)
@@ -145,7 +147,7 @@ class Tokenizer:
         return found
 
     def basic_tokens(self, text: str) -> list[str]:
-        """The words and signs of a text, normalized, before they are cut into pieces."""
+        """The normalised words and signs of a text, before they are split into pieces."""
         normalizer, splitter = self._backend.normalizer, self._backend.pre_tokenizer
         normalized = clean_text(text) if normalizer is None else normalizer.normalize_str(clean_text(text))
         return normalized.split() if splitter is None else [word for word, _ in splitter.pre_tokenize_str(normalized)]
@@ -157,7 +159,7 @@ class Tokenizer:
         return self.tokens[number]
 
     def check_embedding(self, rows: int) -> None:
-        """A vocabulary of another size than the word embedding belongs to another model."""
+        """Refuses a vocabulary whose size differs from the word embedding's: it belongs to another model."""
         if rows != self.vocab_size:
             harm = "ids beyond the table would be read" if self.vocab_size > rows else "rows of the table have no token"
             raise InputError(
@@ -166,7 +168,7 @@ class Tokenizer:
             )
 
     def files(self) -> dict[str, bytes]:
-        """What an app needs beside the model: tokenizer.json, and vocab.txt (line number = id) or SentencePiece's file."""
+        """What an app needs besides the model: tokenizer.json, and vocab.txt (line = id) or SentencePiece's file."""
         if self.kind == SENTENCEPIECE:
             own = {SPIECE: self._spiece} if self._spiece else {}
             return {**own, TOKENIZER: self._backend.to_str(pretty=False).encode()}
@@ -232,10 +234,11 @@ def _in_order(numbered: Mapping[str, int], source: str) -> list[str]:
 
 
 def _check_one_vocabulary(spiece: bytes, tokens: Sequence[str]) -> None:
-    """An app may read either file."""
+    """The two must agree, since an app may read either file."""
     for number, (piece, _, _) in enumerate(read_spiece(spiece).pieces):
         token = tokens[number] if number < len(tokens) else None
         if token != piece:
             raise InputError(
-                f"{SPIECE} and {TOKENIZER} must be of one vocabulary. Received: {piece!r} and {token!r} with id {number}."
+                f"{SPIECE} and {TOKENIZER} must be of one vocabulary. "
+                f"Received: {piece!r} and {token!r} with id {number}."
             )

@@ -1,16 +1,16 @@
-"""A smaller vocabulary: the files of a tokenizer with some of its tokens, renumbered in their order.
+"""A smaller vocabulary: a tokenizer's files with only some of its tokens, renumbered in order.
 
-Texts whose pieces are all kept fall into the same pieces as before, because pieces only go:
+Texts whose pieces are all kept are split as before, because pieces are only ever removed:
 
-- WordPiece takes the longest piece that fits, from left to right. The one that it took is still there, and a longer one was
-  not there before. A word that no pieces fit is [UNK] as long as the pieces in front of the place where it failed are kept:
-  without them a shorter piece might lead around that place (`unknown_words`).
-- Unigram takes the way through the text with the highest sum of scores. That way is still there with its sum, as are some of
-  the others. A character that no piece covers costs 10 below the lowest score, so the lowest one must stay (`lowest`); and
-  where a character's own piece went, the unknown one in its place costs more than it did.
+- WordPiece takes the longest piece that fits, from left to right. The piece it took is still there, and no longer one
+  was added. A word that no pieces fit stays [UNK] as long as the pieces before the point of failure are kept: without
+  them a shorter piece might lead past that point (`unknown_words`).
+- Unigram takes the split with the highest sum of scores. That split is still there with the same sum, and only some of
+  the others are. A character that no piece covers costs 10 below the lowest score, so the lowest piece must stay
+  (`lowest`); if a character's own piece was removed, the unknown one in its place costs more.
 
-Both as the `tokenizers` package does it. Leaves out which tokens texts need (`models_tf/compress/vocabulary_data.py`), BPE, and
-spiece.model: tokenizer.json, which says the same, takes its place.
+Both as in the `tokenizers` package. Leaves out which tokens texts need (`models_tf/compress/vocabulary_data.py`), BPE,
+and spiece.model, which tokenizer.json replaces.
 """
 
 import json
@@ -32,12 +32,12 @@ _BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary:
-    """What a tokenizer is made of, as tokenizer.json says it: `tokens` by number, and the parts that must stay."""
+    """A tokenizer's parts, from tokenizer.json: `tokens` by number, and the ones that must stay."""
 
     kind: str
     tokens: tuple[str, ...]
-    always: frozenset[int]  # special and added tokens, and what exactness needs
-    prefix: str  # of a piece inside of a word, or of the first one
+    always: frozenset[int]  # special and added tokens, and those needed for exactness
+    prefix: str  # of a piece inside a word, or of the first one
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Vocabulary":
@@ -59,7 +59,7 @@ class Vocabulary:
 
     @property
     def characters(self) -> frozenset[int]:
-        """Tokens that are one character, with or without the prefix: any text of these characters has pieces."""
+        """Single-character tokens, with or without the prefix: they give pieces to any text of these characters."""
         return frozenset(
             number
             for number, token in enumerate(self.tokens)
@@ -67,7 +67,7 @@ class Vocabulary:
         )
 
     def unknown_words(self, words: Iterable[str]) -> set[int]:
-        """The pieces that WordPiece takes of words before it finds that it cannot go on; none for Unigram."""
+        """The pieces that WordPiece takes from words before it gets stuck; none for Unigram."""
         if self.kind != WORDPIECE:
             return set()
         numbers = {token: number for number, token in enumerate(self.tokens)}
@@ -86,13 +86,14 @@ class Vocabulary:
 
 
 def lowest(scored: Sequence[Sequence[Any]]) -> int:
-    """The number of the piece with the lowest score, the first of equals."""
+    """The number of the piece with the lowest score, the first among equals."""
     return min(range(len(scored)), key=lambda number: float(scored[number][1]))
 
 
 def keep_tokens(files: Mapping[str, bytes], kept: Collection[int]) -> dict[str, bytes]:
-    """The tokenizer's files with the tokens of these numbers, which count from 0 in the same order. Special tokens must be
-    among them, and for exactness everything in `Vocabulary.always`.
+    """The tokenizer's files with only these tokens, renumbered from 0 in the same order.
+
+    Special tokens must be among them and, for exactness, everything in `Vocabulary.always`.
     """
     tokenizer = Tokenizer.from_files(files)
     vocabulary = Vocabulary.of(tokenizer)

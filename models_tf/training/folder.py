@@ -1,7 +1,7 @@
-"""The folder that a training writes: made at the first write, whole files only, gone again if nothing was written.
+"""The folder that a training writes: made at the first write, whole files only, removed if nothing was written.
 
-It grows in place, so that a training that is stopped keeps its best checkpoint and can continue. It registers with
-`open_folders`, which a run that must end early asks. Leaves out what the files hold.
+It grows in place, so that a stopped training keeps its best checkpoint and can continue. It registers with
+`open_folders`, which a run consults if it must end early. Leaves out what the files hold.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ COMMAND = "train"
 
 
 class TrainingFolder:
-    """`with TrainingFolder(path, ...) as folder:` refuses a folder that cannot be used, before anything is written."""
+    """`with TrainingFolder(path, ...) as folder:` refuses an unusable folder before anything is written."""
 
     def __init__(
         self,
@@ -36,14 +36,15 @@ class TrainingFolder:
         files: Collection[str] = PROJECTION_FILES,
         inputs: Inputs = (),
     ) -> None:
-        """`files` are those of a checkpoint. `inputs` are flags and paths that the training reads: the folder must be apart
-        from them.
+        """`files` are those of a checkpoint. `inputs` are flags and paths that the training reads.
+
+        The folder must not overlap the inputs.
         """
         self.path, self._force, self.resume, self._files = path, force, resume, files
         self._inputs = tuple(inputs)
         self._caches, self._names = set[str](), set[str]()
         self._made: list[Path] = []
-        self._replaced: dict[str, int] = {}  # files of an earlier run by their inodes: they go after the first write
+        self._replaced: dict[str, int] = {}  # files of an earlier run by inode, removed after the first write
         self._has_state = resume
         self._has_checkpoint = resume and (path / checkpoint.CONFIG_FILE).is_file()
         self._writing = False
@@ -64,7 +65,7 @@ class TrainingFolder:
             raise InputError(f"{error.strerror or error}{place}. {left}") from error
 
     def _check(self) -> None:
-        """Refuses a folder that is in use or cannot be written; leaves nothing behind."""
+        """Refuses a folder that is in use or not writable; leaves nothing behind."""
         path = self.path
         manifest.check_apart(path, self._inputs)
         if path.exists() and not path.is_dir():
@@ -115,13 +116,13 @@ class TrainingFolder:
             self._has_state = True
 
     def save_cache(self, contents: Mapping[str, bytes]) -> None:
-        """Files that spare a resumed training some work; they go with the state."""
+        """Files that save a resumed training some work; removed together with the state."""
         with self._uncut(contents):
             write_files(self.path, contents)
             self._caches |= set(contents)
 
     def keep_cache(self, name: str) -> None:
-        """A cache of the training that is resumed; it goes with the state too."""
+        """A cache of the resumed training; also removed together with the state."""
         self._caches.add(name)
 
     def remove_state(self) -> None:
@@ -131,13 +132,13 @@ class TrainingFolder:
         self._has_state = False
 
     def discard(self) -> bool:
-        """Removes empty folders made here; False while files are being written, which end whole."""
+        """Removes empty folders made here; False while files are being written, which will be completed."""
         if not self._writing:
             self._remove_if_empty()
         return not self._writing
 
     def outcome(self) -> str:
-        """What a training that ends now leaves."""
+        """What is left of a training that ends now."""
         parts = []
         if self._has_state:
             parts.append("Go on with --resume.")
@@ -160,7 +161,7 @@ class TrainingFolder:
             open_folders.committed()
 
     def _remove_replaced(self) -> None:
-        """--force: what an earlier run left and this one has not written anew does not fit it."""
+        """With --force: removes what an earlier run left and this one has not rewritten, as it does not fit."""
         if not self._replaced:
             return
         for name, inode in self._replaced.items():
@@ -173,11 +174,11 @@ class TrainingFolder:
     def _make_folder(self) -> None:
         missing = [path for path in (self.path, *self.path.parents) if not path.exists()]
         for path in reversed(missing):
-            self._made.append(path)  # first: a run may be ended in between
+            self._made.append(path)  # first: the run may end in between
             path.mkdir(exist_ok=True)
 
     def _remove_if_empty(self) -> None:
-        """Removes the folders made here that hold nothing, or nothing but the manifest of files that never came."""
+        """Removes folders made here that are empty or hold only the manifest of files that were never written."""
         if self._made and self.path.is_dir() and [found.name for found in self.path.iterdir()] == [manifest.FILE]:
             (self.path / manifest.FILE).unlink()
         while self._made:

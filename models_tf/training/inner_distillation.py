@@ -1,9 +1,9 @@
-"""Learning a teacher's inside beside its logits: hidden states and attention maps, in the same steps as the task.
+"""Learns a teacher's hidden states and attention maps besides its logits, in the same steps as the task.
 
-Hidden states: the mean squared difference over tokens that are not padding, added up over the embedding and all layers, as
-DynaBERT has it. Attention: the cross entropy of `transfer.attention_loss`, added up over layers. Layers of a student with
-fewer are spread over the teacher's; a student of another width gets a linear map to the teacher's, in training only.
-Leaves out the logits (`tasks/losses.py`) and MobileBERT's transfer before the task (`transfer.py`).
+Hidden states: the mean squared difference over tokens except padding, summed over the embedding and all layers, as in
+DynaBERT. Attention: the cross entropy of `transfer.attention_loss`, summed over layers. A student with fewer layers has
+them spread over the teacher's; one of another width gets a linear map to the teacher's, in training only. Leaves out
+the logits (`tasks/losses.py`) and MobileBERT's transfer before the task (`transfer.py`).
 """
 
 import math
@@ -28,8 +28,8 @@ class InnerDistillation:
     ) -> None:
         self.hidden_weight, self.attention_weight = hidden_weight, attention_weight
         self.sources = teacher_layers(student.num_layers, teacher.num_layers)
-        # The student's last state is left out where its head reads the first token only; of a teacher with fewer layers
-        # the one before it learns from the teacher's last.
+        # The student's last state is left out if its head reads only the first token; if the teacher has fewer layers,
+        # the student's previous state learns from the teacher's last.
         self.reads_last = teacher.num_layers in self.sources[:-1]
         self.maps: dict[str, tf.Variable] = {}
         ours, theirs = student.hidden_size, teacher.hidden_size
@@ -40,8 +40,9 @@ class InnerDistillation:
                 self.maps[f"distillation.{state}.kernel"] = tf.Variable(value)
 
     def loss(self, student: Activations, teacher: Activations, mask: tf.Tensor) -> tf.Tensor:
-        """The last state of a student that did not compute it (its head reads the first token only) is left out; the
-        attention of the last layer must be there.
+        """Leaves out the last state if the student did not compute it (its head reads only the first token).
+
+        The attention of the last layer must be there.
         """
         terms = [tf.zeros(())]
         if self.hidden_weight:

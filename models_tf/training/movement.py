@@ -1,16 +1,16 @@
-"""Movement pruning (Sanh et al., 2020): single weights are removed by where training moves them, not by their size.
+"""Movement pruning (Sanh et al., 2020): removes single weights by the direction training moves them, not by size.
 
-Each dense kernel W of the layers gets scores S of its shape and is used as W' = W * M(S). The gradient goes straight
-through the mask: dL/dS = dL/dW' * W, so the score of a weight that moves away from zero grows, also while it is masked.
+Each dense kernel W of the layers gets scores S of its shape and is used as W' = W * M(S). The gradient passes straight
+through the mask: dL/dS = dL/dW' * W, so the score of a weight that moves away from zero grows, even while masked.
 
-- `topk`: of each matrix the int(share * entries) weights with the highest scores are kept. All scores begin at zero;
-  between equal scores the larger |W| is kept, between equal |W| the first, so that no mask is arbitrary.
-- `soft`: weights are kept whose sigmoid(S) is above a threshold, at least 0.5 % of each matrix; a penalty on the mean
-  of sigmoid(S) presses the scores down.
+- `topk`: keeps the int(share * entries) weights with the highest scores of each matrix. All scores begin at zero; of
+  equal scores the larger |W| is kept, of equal |W| the first, so that no mask is arbitrary.
+- `soft`: keeps weights whose sigmoid(S) is above a threshold, at least 0.5 % of each matrix; a penalty on the mean of
+  sigmoid(S) pushes the scores down.
 
-A mask is exact at the step where it is made, and serves some steps, since ranking all scores takes as long as a part of a
-step. Embeddings, biases, norms, ghosts and head stay dense. What is written is W * M; scores are gone. Leaves out
-the removal of whole heads and neurons: that is `export-mobile compress`.
+A mask is exact in the step that makes it and is reused for some steps, since ranking all scores takes a good part of a
+step. Embeddings, biases, norms, ghosts and head stay dense. The result is W * M, without scores. Leaves out removing
+whole heads and neurons: that is `export-mobile compress`.
 """
 
 import math
@@ -26,7 +26,7 @@ SCORE = ".score"
 
 
 def prunable(name: str, rank: int) -> bool:
-    """Dense kernels inside of the layers; a ghost's kernel has more axes."""
+    """Dense kernels inside the layers; a ghost's kernel has more axes."""
     return name.startswith("layers.") and name.endswith(".kernel") and rank == 2
 
 
@@ -46,8 +46,8 @@ def keep_highest(scores: np.ndarray, weights: np.ndarray, count: int) -> np.ndar
 
 
 def keep_above(scores: np.ndarray, weights: np.ndarray, threshold: float) -> np.ndarray:
-    """A mask of the entries whose sigmoid is above `threshold`; where these are too few, of the highest."""
-    # In scores: sigmoid(S) > t is S > log(t / (1 - t)), and of t = 0 it is true.
+    """A mask of the entries whose sigmoid is above `threshold`; if these are too few, of the highest."""
+    # In terms of scores: sigmoid(S) > t means S > log(t / (1 - t)), and is always true for t = 0.
     mask = scores > (math.log(threshold / (1.0 - threshold)) if threshold > 0.0 else -math.inf)
     least = max(1, math.ceil(LEAST_SHARE * scores.size))
     return mask if np.count_nonzero(mask) >= least else keep_highest(scores, weights, least)
@@ -55,17 +55,17 @@ def keep_above(scores: np.ndarray, weights: np.ndarray, threshold: float) -> np.
 
 @tf.custom_gradient
 def masked(weight: tf.Tensor, score: tf.Tensor, mask: tf.Tensor) -> Any:
-    """The weight times the mask; the score gets the gradient that a mask of real numbers would get."""
+    """The weight times the mask; the score gets the gradient that a real-valued mask would get."""
 
     def gradients(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, None]:
         return tf.where(mask, upstream, 0.0), upstream * weight, None
 
-    del score  # it is in the mask
+    del score  # its effect is in the mask
     return tf.where(mask, weight, 0.0), gradients
 
 
 class Movement:
-    """Scores and masks of the kernels of `table`, over `steps` steps."""
+    """Scores and masks for the kernels of `table`, over `steps` steps."""
 
     def __init__(self, table: Mapping[str, tf.Variable], settings: MovementSettings, steps: int) -> None:
         self.settings, self.steps = settings, steps
@@ -79,7 +79,7 @@ class Movement:
 
     @property
     def held(self) -> list[tf.Variable]:
-        """What a resumed training needs beside the scores."""
+        """What a resumed training needs besides the scores."""
         return list(self.masks.values())
 
     def table(self, weights: Mapping[str, tf.Variable]) -> dict[str, Any]:
@@ -91,19 +91,19 @@ class Movement:
         return found
 
     def penalty(self) -> tf.Tensor:
-        """Of `soft`: the mean over the matrices of their means."""
+        """For `soft`: the mean sigmoid of each matrix, averaged over matrices and weighted."""
         means = [tf.reduce_mean(tf.sigmoid(score)) for score in self.scores.values()]
         return self.penalty_weight * tf.add_n(means) / len(means)
 
     def before_step(self, step: int) -> None:
-        """Where `step` has its turn, masks are made anew."""
+        """Renews the masks if they are due at `step`."""
         if self.penalized:
             self.penalty_weight.assign(self.settings.penalty_at(step, self.steps))
         if step % self.settings.every == 0:
             self.refresh(step)
 
     def refresh(self, step: int) -> None:
-        """Masks of the present scores at the present point of the schedule."""
+        """Renews the masks from the current scores at this point of the schedule."""
         settings = self.settings
         share, threshold = settings.share_at(step, self.steps), settings.threshold_at(step, self.steps)
         for name, kernel in self.kernels.items():
@@ -115,7 +115,7 @@ class Movement:
             self.masks[name].assign(mask)
 
     def is_final(self, step: int) -> bool:
-        """Whether `step` steps lead to the final sparsity."""
+        """Whether the final sparsity is reached after `step` steps."""
         return self.settings.left(step, self.steps) == 0.0
 
     def bake(self, tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOVEMENTS = TOPK, SOFT = ("topk", "soft")
-# Of each matrix, at least this share is kept whatever its scores are (the authors' number, as remembered).
+# Every matrix keeps at least this share, whatever its scores (the authors' number, from memory).
 LEAST_SHARE = 0.005
 _RANGES = {
     "threshold": (1e-3, 0.999),
@@ -19,15 +19,16 @@ _RANGES = {
 
 @dataclass(frozen=True, kw_only=True)
 class MovementSettings:
-    """`keep` and `initial_keep` are of `topk`; `threshold` and `penalty`, both at the end, are of `soft`. `warmup` and
-    `cooldown` are parts of all steps: before the one nothing is removed, after the other nothing more. `every` is how many
-    steps a mask serves before it is made again from the scores.
+    """`keep` and `initial_keep` are for `topk`; `threshold` and `penalty`, both final values, are for `soft`.
+
+    `warmup` and `cooldown` are shares of all steps: nothing is removed in the first, nothing more in the second.
+    `every` is the number of steps before a mask is renewed from the scores.
     """
 
     kind: str
     keep: float = 0.15
     initial_keep: float = 1.0
-    threshold: float = 0.1  # this and the penalty: the authors' as remembered, not checked against their code
+    threshold: float = 0.1  # this and the penalty: the authors', from memory, not checked against their code
     penalty: float = 400.0
     score_rate: float = 1e-2
     warmup: float = 0.1
@@ -58,8 +59,9 @@ class MovementSettings:
         return dataclasses.asdict(self)
 
     def left(self, step: int, steps: int) -> float:
-        """What is left of the way to the final sparsity before `step` of `steps`: 1 in the warm-up, then it falls to 0 as
-        a cube, which is steep where weights are many and flat where they are few.
+        """The remaining distance to the final sparsity before `step`: 1 in the warm-up, then falling to 0.
+
+        It falls as a cube: fast while there are many weights, slowly once there are few.
         """
         begin, end = self.warmup * steps, (1.0 - self.cooldown) * steps
         if step >= end:
@@ -71,7 +73,7 @@ class MovementSettings:
         return self.keep + (self.initial_keep - self.keep) * self.left(step, steps)
 
     def threshold_at(self, step: int, steps: int) -> float:
-        """`soft`: what the sigmoid of a kept score is above."""
+        """`soft`: the threshold for the sigmoid of a kept score."""
         return self.threshold * (1.0 - self.left(step, steps))
 
     def penalty_at(self, step: int, steps: int) -> float:

@@ -1,15 +1,15 @@
-"""PoWER-BERT's search (Goyal et al., 2020): how many tokens each layer keeps is learned together with the weights.
+"""PoWER-BERT's search (Goyal et al., 2020): learns how many tokens each layer keeps, together with the weights.
 
-In the search no token is dropped. The token of rank k in a layer is multiplied by the layer's parameter r[k], which begins at 1
-and is clipped to [0, 1] after every step; the loss has a penalty of lambda * layer * sum(r), layers counted from 1. What a layer
-keeps is the whole part of the sum of its parameters, at least 1 and not more than the layer before.
+The search drops no token. Instead the token of rank k in a layer is multiplied by the layer's parameter r[k], which
+begins at 1 and is clipped to [0, 1] after every step. The loss has a penalty of lambda * layer * sum(r), with layers
+counted from 1. A layer then keeps the sum of its parameters, rounded down, at least 1 and at most the layer before.
 
-With a share to keep given, there is no penalty. After every step the parameters of layer j are multiplied by q^j, with the q
-that brings the sum of all to a line that falls to the share. Without a task that is one share, q, of what reaches each layer;
-the task moves the parameters against it, by the size of its gradients, with one scale for all: Adam, which gives each
-parameter a scale of its own, moves them all alike, and what is learned would be lost against the line.
+With a given share to keep there is no penalty. After every step the parameters of layer j are multiplied by q^j, with q
+chosen so that the sum of all follows a line that falls to the share. Without a task, each layer keeps the share q of
+what reaches it; the task moves the parameters against that in proportion to its gradients, with one scale for all.
+Plain Adam scales each parameter separately and would move all of them alike, so what is learned would be lost.
 
-Leaves out the ranking, which is `models_tf/encoder/retention.py`, and when the phases begin: `token_learner.py`.
+Leaves out the ranking (`models_tf/encoder/retention.py`) and when the phases begin (`token_learner.py`).
 """
 
 from collections.abc import Iterable
@@ -22,13 +22,13 @@ from models_tf.training.adamw import BETA_1, BETA_2, AdamW
 from models_tf.training.power_settings import PowerSettings
 
 PARAMETERS = "soft.retention"
-# q is looked for between exp(-8) and exp(8), by halvings: what is left is about a float32's step.
+# q is searched between exp(-8) and exp(8) by bisection; the error left is about one float32 step.
 _FARTHEST, _HALVINGS = 8.0, 27
-_LEAST_SCALE = 1e-12  # where no gradient came yet
+_LEAST_SCALE = 1e-12  # for a step without any gradient yet
 
 
 def found_lengths(parameters: np.ndarray) -> tuple[int, ...]:
-    """What each layer keeps by its row of `parameters`."""
+    """The tokens each layer keeps, given its row of `parameters`."""
     found: list[int] = []
     for row in np.asarray(parameters, np.float64):
         length = max(1, int(np.floor(row.sum())))
@@ -37,7 +37,7 @@ def found_lengths(parameters: np.ndarray) -> tuple[int, ...]:
 
 
 def pressed(parameters: tf.Tensor, mass: tf.Tensor) -> tf.Tensor:
-    """Row j (from 1) of `parameters` times q^j, at most 1; q is such that the sum is `mass`, as far as the sum can reach it."""
+    """Row j (from 1) of `parameters` times q^j, at most 1; q is chosen so that the sum is `mass`, if it can be."""
     layers = tf.range(1, parameters.shape[0] + 1, dtype=parameters.dtype)[:, None]
 
     def at(power: tf.Tensor) -> tf.Tensor:
@@ -52,8 +52,9 @@ def pressed(parameters: tf.Tensor, mass: tf.Tensor) -> tf.Tensor:
 
 
 class RetentionSearch:
-    """The parameters of all layers, one row a layer and one column a rank; `steps` is how long they are learned, and `start`
-    the step of the optimizer at which that begins.
+    """The parameters of all layers: one row per layer, one column per rank.
+
+    They are learned for `steps` steps, beginning at the optimizer's step `start`.
     """
 
     def __init__(self, layers: int, ranks: int, settings: PowerSettings, *, start: int, steps: int) -> None:
@@ -61,7 +62,7 @@ class RetentionSearch:
         self.parameters = tf.Variable(tf.ones((layers, ranks)), trainable=True)
 
     def factors(self) -> list[tf.Tensor]:
-        """For each layer a factor for each rank."""
+        """For each layer, a factor for each rank."""
         return tf.unstack(tf.convert_to_tensor(self.parameters))
 
     def penalty(self) -> tf.Tensor:
@@ -71,13 +72,13 @@ class RetentionSearch:
         return self.settings.penalty * tf.reduce_sum(layers * tf.reduce_sum(self.parameters, 1))
 
     def pace(self, learning_rate: float, step: tf.Tensor) -> tuple[float, tf.Tensor]:
-        """For `AdamW`: what the learning rate is multiplied by, and the parameters' age."""
+        """For `AdamW`: the factor of the learning rate, and the parameters' age."""
         return self.settings.rate_of(self.steps) / learning_rate, step - self.start
 
     def move(
         self, gradient: tf.Tensor, rate: tf.Tensor, age: tf.Tensor, moments: tuple[tf.Variable, tf.Variable]
     ) -> None:
-        """A step with a share to keep: Adam's, with the mean square of all gradients in place of each one's."""
+        """A step with a share to keep: Adam's, but with the mean square of all gradients instead of each one's."""
         mean, square = moments
         mean.assign(BETA_1 * mean + (1.0 - BETA_1) * gradient)
         square.assign(BETA_2 * square + (1.0 - BETA_2) * tf.reduce_mean(tf.square(gradient)))
@@ -86,7 +87,7 @@ class RetentionSearch:
         self.parameters.assign_sub(rate * mean / (1.0 - tf.pow(BETA_1, count)) / scale)
 
     def after_step(self, step: tf.Tensor) -> None:
-        """`step`: of the optimizer, after the update."""
+        """`step`: the optimizer's, after the update."""
         values = tf.clip_by_value(self.parameters, 0.0, 1.0)
         share = self.settings.keep_share
         if share is not None:
@@ -103,7 +104,7 @@ class RetentionSearch:
 
 
 class SearchOptimizer:
-    """`adam`, which learns the weights and the parameters; after each step of it these are brought back into their range."""
+    """Learns weights and parameters with `adam`; after each step the parameters are brought back into their range."""
 
     def __init__(self, adam: AdamW, search: RetentionSearch) -> None:
         self.adam, self.search, self.iterations = adam, search, adam.iterations

@@ -1,9 +1,8 @@
-"""`PowerSettings`: the three phases of PoWER-BERT, and how the tokens to keep are searched. No TensorFlow: the command line
-reads it.
+"""`PowerSettings`: the three phases of PoWER-BERT, and how the tokens to keep are searched.
 
-The authors give the search epochs of thousands of steps, at a rate of 1e-4 to 3e-3. A parameter that begins at 1 and moves by
-about the rate a step does not come down in a few hundred of them, so the rate follows the length of the search unless it is
-given.
+Imports no TensorFlow, since the command line reads it. The authors' searches have epochs of thousands of steps, at a
+rate of 1e-4 to 3e-3. A parameter that begins at 1 and moves by about the rate per step would not come down in a few
+hundred steps, so by default the rate depends on the length of the search.
 """
 
 import dataclasses
@@ -19,17 +18,18 @@ _RANGES = {
     "descent": (0.05, 1.0),
 }
 _FLAGS = {"fine_tune_epochs": "--fine-tune-epochs", "search_epochs": "--search-epochs", "keep_share": "--keep-share"}
-# How far a parameter could go at peak rate; half of it is left after warm-up and cosine. Under a penalty that is from 1 to 0
-# and as far again; to a share, where a gradient of usual size is meant, from 1 to 0.
+# How far a parameter could move at peak rate; warm-up and cosine leave half of it. With a penalty that is from 1 to 0
+# twice over; with a share to keep, from 1 to 0 for a gradient of typical size.
 _WAY, _WAY_TO_SHARE = 4.0, 2.0
 _HIGHEST_RATE = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class PowerSettings:
-    """`keep_share`: of the tokens of all layers together; None leaves it to `penalty`, the factor of layer * (sum of its
-    parameters) in the loss. `rate` is the parameters' own learning rate, 0: by the length of the search. `descent` is the part
-    of the search in which the share comes down to `keep_share`.
+    """`keep_share` is of the tokens of all layers together; None: `penalty` decides.
+
+    `penalty` is the factor of layer * (sum of its parameters) in the loss. `rate` is the parameters' own learning rate
+    (0: by the length of the search). `descent` is the part of the search in which the share falls to `keep_share`.
     """
 
     fine_tune_epochs: int = 0

@@ -38,7 +38,7 @@ def save_state(folder: Path, position: Position, fingerprint: dict[str, Any], ar
 def load_state(
     folder: Path, fingerprint: dict[str, Any], shapes: Sequence[tuple[int, ...]]
 ) -> tuple[Position, list[np.ndarray]]:
-    """What `save_state` wrote; `fingerprint` and `shapes` are those of the training that goes on."""
+    """What `save_state` wrote; `fingerprint` and `shapes` are those of the training that continues."""
     from safetensors import SafetensorError, safe_open
 
     path = folder / STATE_FILE
@@ -61,7 +61,7 @@ def load_state(
 
 
 def _differences(saved: dict[str, Any], wanted: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Settings that differ, in an object those inside of it. One that is absent is one that is null."""
+    """Settings that differ, for objects those inside. Absent and null are the same."""
     for key in sorted(set(saved) | set(wanted)):
         before, now = saved.get(key), wanted.get(key)
         if isinstance(before, dict) and isinstance(now, dict):

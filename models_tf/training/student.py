@@ -21,7 +21,7 @@ _SET_ELSEWHERE = {
     "id2label": "they are counted in --train",
     "label2id": "they are counted in --train",
 }
-# What a vocabulary file of another name is, by its suffix.
+# How a vocabulary file with another name is read, by suffix.
 _VOCABULARIES = {".model": SPIECE, ".json": TOKENIZER}
 _DROPOUTS = {"hidden_dropout_prob": "hidden_dropout", "attention_probs_dropout_prob": "attention_dropout"}
 
@@ -47,7 +47,7 @@ def tokenizer_files(
 def stored_student(
     start: OpenCheckpoint, settings: TokenSettings, labels: Sequence[str], overrides: Sequence[str]
 ) -> EncoderCheckpoint:
-    """The checkpoint's weights, with a new head where it has none for these labels. `overrides` may set dropouts alone."""
+    """The checkpoint's weights, with a new head if it has none for these labels. `overrides` may only set dropouts."""
     head = HEAD_OF_TASK[settings.task]
     student = start.read(head=head, new_head_labels=labels, seed=settings.seed)
     return dataclasses.replace(student, config=_with_dropouts(student.config, overrides))
@@ -56,7 +56,7 @@ def stored_student(
 def new_student(
     model: str, settings: TokenSettings, tokenizer: Tokenizer, labels: Sequence[str], overrides: Sequence[str]
 ) -> EncoderCheckpoint:
-    """Random weights of a preset's sizes, changed by `overrides`; without tokenizer files."""
+    """Random weights with a preset's sizes, changed by `overrides`; without tokenizer files."""
     document = _document(model, settings, tokenizer, overrides)
     return checkpoint.random_init(model, document, head=HEAD_OF_TASK[settings.task], labels=labels, seed=settings.seed)
 
@@ -70,7 +70,7 @@ def check_length(student: EncoderCheckpoint, settings: TokenSettings) -> None:
 
 
 def _with_dropouts(config: EncoderConfig, overrides: Sequence[str]) -> EncoderConfig:
-    """A trained model has its sizes; how much is dropped in training can be chosen."""
+    """A trained model's sizes are fixed; its dropout rates can be chosen."""
     for override in overrides:
         key, text = split_override(override)
         if text is None or key not in _DROPOUTS:

@@ -1,4 +1,4 @@
-"""The labels of a token model's head: a trained head's own where the training file fits them, else the file's."""
+"""The labels of a token model's head: a trained head's own if the training file fits them, else the file's."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,9 +17,7 @@ from models_tf.training.token_settings import HEAD_OF_TASK, TokenSettings
 def choose_labels(
     settings: TokenSettings, rows: Any, start: OpenCheckpoint | None, teacher: EncoderCheckpoint | None
 ) -> list[str]:
-    """A trained head's labels where those of the training file's `rows` fit them by name or by number; otherwise the
-    file's.
-    """
+    """A trained head's labels if those of the training file's `rows` fit them by name or number; else the file's."""
     if settings.task == QUESTION_ANSWERING:
         return []
     if settings.task == SENTENCE_ORDER:
@@ -37,7 +35,7 @@ def choose_labels(
 
 
 def check_dev_tags(settings: TokenSettings, rows: Any, labels: Sequence[str]) -> None:
-    """A tag in `rows` of --dev that the head lacks could never be predicted, only missed."""
+    """Refuses a tag in `rows` of --dev that the head lacks: it could never be predicted."""
     if settings.task != TOKEN_CLASSIFICATION:
         return
     _check_scheme(rows, settings.dev, settings)
@@ -47,13 +45,13 @@ def check_dev_tags(settings: TokenSettings, rows: Any, labels: Sequence[str]) ->
         for tag, line in zip(row.tags, row.lines, strict=True):
             if tag not in labels:
                 raise InputError(
-                    f"{settings.dev} line {line} must have a tag of the training file, {settings.train}. Received: {tag!r}; "
-                    f"it has {shorten(labels)}."
+                    f"{settings.dev} line {line} must have a tag of the training file, {settings.train}. "
+                    f"Received: {tag!r}; it has {shorten(labels)}."
                 )
 
 
 def _check_scheme(rows: Sequence[TaggedRow], path: Path, settings: TokenSettings) -> None:
-    """The tags of a file must be well formed and of one scheme."""
+    """The tags of a file must be well formed and follow one scheme."""
     entities = check_tags(rows, path)
     if not settings.loose_tags:
         entities.require_one_scheme(path)

@@ -1,4 +1,4 @@
-"""What a teacher answered, in a file of the training's folder: a training that is resumed does not ask it again."""
+"""A teacher's outputs in a file of the training folder, so that a resumed training need not compute them again."""
 
 import io
 
@@ -11,8 +11,9 @@ CACHE_FILE = "teacher_{name}.npy"
 
 
 def stored(folder: TrainingFolder, name: str, shape: tuple[int, ...], *, of: str) -> np.ndarray | None:
-    """The answers of a training that is resumed, None where there are none. `shape` is how they must begin; there is one row
-    for each `of` something.
+    """The outputs stored for a resumed training, None if there are none.
+
+    Their shape must begin with `shape`; `of` says what each row is for.
     """
     path = folder.path / CACHE_FILE.format(name=name)
     if not folder.resume or not path.is_file():

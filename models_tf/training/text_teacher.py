@@ -1,7 +1,7 @@
-"""A fine-tuned token model, such as a BERT, as the teacher of a model that takes texts: its logits on all rows, once.
+"""A fine-tuned token model, such as a BERT, as teacher of a model that takes texts: its logits on all rows, once.
 
-It reads the clean texts with its own tokenizer, as far as its positions go; its labels are matched by name, or by number
-where the file has numbers. Leaves out hidden states and attention maps: a projection model has neither.
+It reads the clean texts with its own tokenizer, up to its number of positions. Labels are matched by name, or by number
+if the file has numbers. Leaves out hidden states and attention maps: a projection model has neither.
 """
 
 import itertools
@@ -28,12 +28,12 @@ from models_tf.training.folder import TrainingFolder
 from models_tf.training.progress import Progress, tell_rows
 
 CACHE_NAME = "logits_{number}"
-# Rows tokenized together: a file of any size is taught in little memory.
+# Rows tokenized together, so that a file of any size needs little memory.
 _ROWS = 8192
 
 
 def is_token_model(folder: Path) -> bool:
-    """Whether a folder is in Hugging Face format. Its reader says what is wrong with any other."""
+    """Whether a folder is in Hugging Face format; for any other, the projection reader explains what is wrong."""
     return (folder / CONFIG_FILE).is_file() and "model_type" in read_document(folder)
 
 
@@ -54,7 +54,7 @@ class TextTeacher:
         self.tokenizer.check_embedding(loaded.config.vocab_size)
 
     def logits(self, examples: Examples, number: int, *, folder: TrainingFolder, progress: Progress) -> np.ndarray:
-        """Float32 [rows of --train, labels of the student]; teacher `number` of a resumed training has them in a file."""
+        """Float32 [rows of --train, labels of the student]; a resumed training reads teacher `number`'s from a file."""
         name, total = CACHE_NAME.format(number=number), examples.train_rows
         kept = teacher_cache.stored(folder, name, (total,), of="of --train")
         if kept is not None:

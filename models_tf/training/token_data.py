@@ -1,4 +1,4 @@
-"""The rows that a token model is trained on, with and without labels, and what a teacher says of them."""
+"""The rows that a token model is trained on, with and without labels, and a teacher's outputs on them."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingFiles:
-    """The files of a training, read once. `train` and `dev` are None where a tokenizer makes the rows, `unlabelled` where
-    the settings name no such file.
+    """The files of a training, read once.
+
+    `train` and `dev` are None if making their rows takes a tokenizer, `unlabelled` if the settings name no such file.
     """
 
     train: Any
@@ -35,14 +36,14 @@ class TrainingFiles:
     unlabelled: list[list[str]] | None = None
 
     def by_path(self, settings: TokenSettings) -> dict[Path, Any]:
-        """What was read, by the file that it was read from."""
+        """What was read, by file."""
         pairs = ((settings.train, self.train), (settings.dev, self.dev), (settings.unlabelled, self.unlabelled))
         return {path: rows for path, rows in pairs if path is not None and rows is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRows:
-    """The rows of the `files` for the student. `unlabelled` is None where the settings name no such file."""
+    """The rows of the `files` for the student. `unlabelled` is None if the settings name no such file."""
 
     files: TrainingFiles
     train: TaskRows
@@ -82,7 +83,7 @@ def encode_all(
 def ask_teacher(
     teaching: Teaching, rows: TrainingRows, settings: TokenSettings, *, folder: TrainingFolder, progress: Progress
 ) -> "tuple[dict[str, np.ndarray] | None, Taught | None]":
-    """The teacher's outputs on the labelled rows, unless they have no weight, and its tags of the unlabelled ones."""
+    """The teacher's outputs on the labelled rows, unless their weight is 0, and its tags for the unlabelled ones."""
     from models_tf.training.token_teacher import teach
     from models_tf.training.unlabelled import at_students_pieces, teach_unlabelled
 

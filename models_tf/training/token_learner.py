@@ -1,5 +1,6 @@
-"""How token models learn a task: from the labels, from a teacher's logits that were computed before, and from its
-inside; movement pruning or the search of PoWER-BERT on the way if asked for.
+"""How token models learn a task: from labels, from a teacher's precomputed logits, and from its inner states.
+
+Includes movement pruning and PoWER-BERT's search, if asked for.
 """
 
 import dataclasses
@@ -45,7 +46,7 @@ TUNING_STAGE, SEARCH_STAGE = "fine-tune", "search"  # of PoWER-BERT, before toke
 _TARGET, _SOFT = "target:", "soft:"
 # What stays as it is with --freeze-embedding.
 _EMBEDDING = ("word_embedding", "position_embedding", "segment_embedding", "embedding_")
-# Logits of a ghost's kernel go through a softmax: at a rate for weights they would hardly move.
+# A ghost's kernel goes through a softmax: at the learning rate of weights its logits would hardly move.
 _GHOST_PACE = 100.0
 
 
@@ -67,9 +68,10 @@ class TokenLearner:
         beside: Mapping[str, bytes] | None = None,
         note: Callable[[str], None] | None = None,
     ) -> None:
-        """`soft` are a teacher's outputs on the rows of `train`, by name; `teacher` is needed to learn its inside. Words
-        that are `unlabelled` are learned before the rows of `train`. Files `beside` are written with every checkpoint.
-        `note` is told what a search has found.
+        """`soft` are a teacher's outputs on the rows of `train`, by name; `teacher` is needed for its inner states.
+
+        The `unlabelled` words are learned before the rows of `train`. Files `beside` are written with every checkpoint.
+        `note` is called with what a search found.
         """
         self.student, self.train, self.dev = student, train, dev
         self.settings, self.folder, self.command, self.soft = settings, folder, command, dict(soft or {})
@@ -120,7 +122,7 @@ class TokenLearner:
         self.predict = Predictor(self.model, self._table)
 
     def _prepare_search(self, learning: dict[str, tf.Variable]) -> None:
-        """PoWER-BERT's first phases: with all tokens, and, unless the tokens to keep are given, the search for them."""
+        """PoWER-BERT's first phases: all tokens, then the search for the tokens to keep, unless they are given."""
         power, config = self.settings.power, self.student.config
         self.search: RetentionSearch | None = None
         self.tuning_epochs, self.search_epochs = power.fine_tune_epochs if power else 0, 0
@@ -132,7 +134,7 @@ class TokenLearner:
             learning[PARAMETERS] = self.search.parameters
 
     def _use_retention(self, stage: str) -> None:
-        """Sets what the model drops in `stage`: in the main one what was given or found, before it nothing."""
+        """Sets what the model drops in `stage`: what was given or found in the main one, nothing before it."""
         if self.settings.power is None:
             return
         config = self.student.config
@@ -187,7 +189,7 @@ class TokenLearner:
         steps_per_epoch: int | None = None,
         **more: Any,
     ) -> AdamW:
-        """`epochs`: of each phase, in which the rate rises and falls anew."""
+        """`epochs`: of each phase; the rate rises and falls once per phase."""
         settings, steps = self.settings, steps_per_epoch or self.steps_per_epoch
         schedule = InPhases(rate, settings.warmup, [count * steps for count in epochs])
         return AdamW(
@@ -200,7 +202,7 @@ class TokenLearner:
         )
 
     def _table(self) -> Mapping[str, Any]:
-        """The weights that answer: of movement pruning the masked ones."""
+        """The weights in use: masked ones with movement pruning."""
         return self.movement.table(self.model.table) if self.movement else self.model.table
 
     def stage(self, epoch: int) -> str:
@@ -211,7 +213,7 @@ class TokenLearner:
         past = epoch - self.epochs_before
         if past < self.tuning_epochs + self.search_epochs:
             return TUNING_STAGE if past < self.tuning_epochs else SEARCH_STAGE
-        # An epoch with more weights than the last ones would win, and be no result.
+        # An earlier epoch, with more weights than the final model, would win but is not a valid result.
         steps = (epoch + 1 - self.epochs_before) * self.steps_per_epoch
         return PRUNING_STAGE if self.movement and not self.movement.is_final(steps) else MAIN_STAGE
 
@@ -260,7 +262,7 @@ class TokenLearner:
             loss, alike = self.distillation.loss(self.model, batch)
             return loss, loss, alike
         settings, targets, soft = self.settings, _part(batch, _TARGET), _part(batch, _SOFT)
-        whole = bool(settings.attention_weight)  # maps of all tokens, of the last layer too
+        whole = bool(settings.attention_weight)  # maps of all tokens, in the last layer too
         search = self.search if stage == SEARCH_STAGE else None
         found = activations(
             self.model,
@@ -285,7 +287,7 @@ class TokenLearner:
         if self.movement:
             self.movement.refresh(self._main_steps())
         self.score = self.dev.score(self.predict(self.dev.inputs))
-        # A correlation with a constant is no number; nothing is worse.
+        # A correlation with a constant is not a number; it counts as the worst.
         value = self.score.value / 100 if math.isfinite(self.score.value) else -1.0
         return Measured(value=value, rows=self.score.n)
 
@@ -338,7 +340,7 @@ class TokenLearner:
         }
 
     def _retention(self) -> dict[str, Any]:
-        """What training.json says of the tokens that are kept."""
+        """What training.json says about the kept tokens."""
         config, length = self.model.config, self.settings.max_seq_len
         lengths = list(config.retention)
         kept = sum(min(count, length) for count in lengths) / (length * len(lengths))

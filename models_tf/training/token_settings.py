@@ -46,7 +46,7 @@ class TokenSettings(LoopSettings):
     unlabelled: Path | None = None  # texts to learn the teacher's tags of, before the labels
     distill_epochs: int = 3  # on them
     distill_learning_rate: float | None = None  # None: as `learning_rate`
-    loose_tags: bool = False  # an I- that begins an entity beside others that begin with B- is no error
+    loose_tags: bool = False  # allow entities that begin with I- next to others that begin with B-
     transfer: str = NONE
     transfer_epochs: int = 1
     transfer_settings: TransferSettings = field(default_factory=TransferSettings)

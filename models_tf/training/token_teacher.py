@@ -1,4 +1,4 @@
-"""A fine-tuned checkpoint of a token model as the teacher of another: its outputs on all rows, computed once."""
+"""A fine-tuned checkpoint of a token model as teacher of another: its outputs on all rows, computed once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,9 +27,7 @@ from models_tf.training.transfer_settings import NONE
 
 @dataclass(frozen=True, kw_only=True)
 class Teaching:
-    """A `teacher` for a student: `other` is its tokenizer where that is not the student's, `order` its number of each of
-    the student's labels.
-    """
+    """A `teacher` for a student. `other` is its tokenizer if not the student's, `order` its number for each label."""
 
     teacher: EncoderCheckpoint
     other: Tokenizer | None
@@ -37,7 +35,7 @@ class Teaching:
 
 
 def load_teacher(folder: Path, settings: TokenSettings) -> EncoderCheckpoint:
-    """To learn its inside a model without a head will do: there are no soft labels then."""
+    """To learn its inner states a model without a head will do; there are no soft labels then."""
     teacher, task = checkpoint.load(folder), settings.task
     if teacher.head.kind == BASE and not settings.unlabelled and (settings.transfer != NONE or settings.reads_inside):
         return teacher
@@ -52,9 +50,9 @@ def load_teacher(folder: Path, settings: TokenSettings) -> EncoderCheckpoint:
 def other_tokenizer(
     teacher: EncoderCheckpoint, tokenizer: Tokenizer, settings: TokenSettings, folder: Path
 ) -> Tokenizer | None:
-    """The teacher's, where it does not read the student's ids; None where both have one vocabulary.
+    """The teacher's tokenizer if it does not read the student's ids; None if both have the same vocabulary.
 
-    Logits of whole texts and of words can be learned all the same. What has a place for each token cannot.
+    Logits of whole texts and of words can be learned even so; anything with a place for each token cannot.
     """
     same_size = teacher.config.vocab_size == tokenizer.vocab_size
     own = Tokenizer.from_files(teacher.tokenizer_files, str(folder)) if teacher.tokenizer_files else None
@@ -76,8 +74,9 @@ def other_tokenizer(
 def with_students_vocabulary(
     teacher: EncoderCheckpoint, tokenizer: Tokenizer, settings: TokenSettings
 ) -> EncoderCheckpoint:
-    """Where tokens are compared one by one, a teacher that knows all of the student's tokens and more (the student's
-    vocabulary was pruned) reads the student's; else the teacher as it is.
+    """If tokens are compared one by one, a teacher that knows the student's tokens and more reads the student's.
+
+    That is the case if the student's vocabulary was pruned. Otherwise the teacher is unchanged.
     """
     if not _needs_one_vocabulary(settings) or teacher.config.vocab_size <= tokenizer.vocab_size:
         return teacher
@@ -85,7 +84,7 @@ def with_students_vocabulary(
 
 
 def _needs_one_vocabulary(settings: TokenSettings) -> str:
-    """What is asked for that compares teacher and student token by token."""
+    """What was asked for that compares teacher and student token by token."""
     if settings.task not in (CLASSIFICATION, REGRESSION, SENTENCE_ORDER, TOKEN_CLASSIFICATION):
         return f"--task {settings.task}"
     flags = {
@@ -125,7 +124,7 @@ def teach(
     folder: TrainingFolder,
     progress: Progress,
 ) -> dict[str, np.ndarray]:
-    """The teacher's outputs on all rows by name, labels in the student's order; from the folder if they are there."""
+    """The teacher's outputs on all rows by name, labels in the student's order; read from the folder if stored."""
     if teacher.head.kind == BASE:
         return {}
     kept = {name: teacher_cache.stored(folder, name, (len(rows),), of="of --train") for name in _output_names(teacher)}

@@ -1,4 +1,4 @@
-"""Exact rewrites: functions from a network to a network that computes the same with less. `apply` runs those that help."""
+"""Exact rewrites: network -> network that computes the same with less work. `apply` runs the ones that help."""
 
 from models_tf.encoder.rewrites.apply import FOLDS, apply
 

@@ -1,4 +1,4 @@
-"""Exact simplifications of attention: the factor of the scores, the key's bias and the value's bias go elsewhere."""
+"""Exact simplifications of attention: the scores' factor, the key's bias and the value's bias move elsewhere."""
 
 import math
 
@@ -7,7 +7,7 @@ from models_tf.encoder.rewrites.draft import Draft
 
 
 def scale_query(network: Network) -> Network:
-    """Requires: nothing. Ensures: the query's weights hold the factor 1 / sqrt(head size), `form.scaled_query` says so."""
+    """Requires: nothing. Ensures: the query's weights include 1 / sqrt(head size), and `form.scaled_query` is set."""
     if network.form.scaled_query:
         return network
     draft, factor = Draft(network), 1 / math.sqrt(network.config.head_size)
@@ -21,7 +21,7 @@ def scale_query(network: Network) -> Network:
 def drop_key_bias(network: Network) -> Network:
     """Requires: nothing. Ensures: no key has a bias.
 
-    It adds query * bias to the scores of a query, the same number for every key, and a softmax does not see that.
+    It adds the same number, query * bias, to all scores of a query, and a softmax ignores that.
     """
     biases = [f"layers.{layer}.key.bias" for layer in range(len(network.config.first_uses))]
     found = [name for name in biases if name in network.tensors]
@@ -29,13 +29,13 @@ def drop_key_bias(network: Network) -> Network:
 
 
 def move_value_bias(network: Network) -> Network:
-    """Requires: values are not in a fused matrix. Ensures: no value has a bias, except where ghosts are made of it.
+    """Requires: values are not in a fused matrix. Ensures: no value has a bias, except where ghosts are made from it.
 
-    The weights of a query add up to 1, so the bias comes out of attention as it went in; the next dense layer takes it.
+    Attention weights of a query sum to 1, so the bias passes through unchanged; the next dense layer absorbs it.
     """
     draft = Draft(network)
     for layer in range(len(network.config.first_uses)):
-        if network.config.ghosts_of(layer)[0]:  # behind a ReLU it cannot be moved
+        if network.config.ghosts_of(layer)[0]:  # it cannot move past a ReLU
             continue
         bias = draft.pop(f"layers.{layer}.value.bias")
         if bias is not None:

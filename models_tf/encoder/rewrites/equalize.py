@@ -1,11 +1,11 @@
-"""Channels of a tensor get similar ranges: exact in float, and an int8 tensor with one scale for all of them loses less.
+"""Gives the channels of a tensor similar ranges: exact in float, and int8 with one scale per tensor loses less.
 
-A positive factor on a channel of a stream is free where all writers take it up in their columns and all readers undo it in
-their rows. A residual stream has one factor a channel from one multiplication on its skip path to the next, or from end to
-end. Weights are quantized for each output channel, so a factor on columns costs nothing; on rows it does, hence the
-compromise in `_factors`.
+A positive factor on a stream's channel is free if all writers apply it to their columns and all readers undo it in
+their rows. A residual stream has one factor per channel between two multiplications on its skip path, or throughout.
+Weights are quantized per output channel, so a factor on columns costs nothing; on rows it does, hence the compromise in
+`_factors`.
 
-Which factors help depends on the data. All of it is about int8: in float32 nothing is gained and nothing lost.
+Which factors help depends on the data. This only matters for int8: float32 neither gains nor loses.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,15 +18,15 @@ from models_tf.encoder.rewrites.draft import Draft
 from models_tf.encoder.rewrites.ranges import ChannelRanges, ranges
 from models_tf.encoder.rewrites.streams import Link, Stream, streams
 
-# 1 gives all channels of a tensor the same range, 0 all rows of the kernels that read it. Static int8 of random networks of 6
-# and 12 layers: 0.5 to 0.75 differ by a tenth or so, 0.25 is worse, 1 is better on some and worse on others.
+# 1 gives all channels of a tensor the same range, 0 all rows of the kernels that read it. Static int8 of random
+# networks with 6 and 12 layers: 0.5 to 0.75 are within about a tenth, 0.25 is worse, 1 is sometimes better or worse.
 STRENGTH = 0.7
 # A channel that hardly moves must not blow up the rows that read it.
 MAX_FACTOR = 32.0
 
 
 def equalize(network: Network, rows: Mapping[str, np.ndarray], *, strength: float = STRENGTH) -> Network:
-    """Requires: NoNorm, folded; nothing fused; `rows` as in `ranges`. Ensures: channel ranges that are centered and alike."""
+    """Requires: NoNorm, folded; nothing fused; `rows` as in `ranges`. Ensures: centered, similar channel ranges."""
     network = center(network, ranges(network, rows))
     return scale_channels(network, ranges(network, rows), strength=strength)
 
@@ -58,7 +58,7 @@ def scale_channels(network: Network, found: ChannelRanges, *, strength: float = 
 
 
 def _parts(draft: Draft, stream: Stream) -> list[Stream]:
-    """The stream cut at each multiplication on the skip path."""
+    """The stream, cut at each multiplication on the skip path."""
     parts: list[Stream] = []
     for link in stream:
         if not parts or f"{link.norm}.skip" in draft:
@@ -68,10 +68,10 @@ def _parts(draft: Draft, stream: Stream) -> list[Stream]:
 
 
 def _factors(draft: Draft, links: Sequence[Link], spreads: Sequence[np.ndarray], strength: float) -> np.ndarray:
-    """SmoothQuant's compromise: the activation's channel and the row that reads it become equally wide.
+    """SmoothQuant's compromise: a channel of the activation and the row that reads it become equally wide.
 
-    With strength a, factor = row^(1-a) / range^a, where a channel's range is the geometric mean over the tensors of its
-    part in each one's widest channel.
+    With strength a, factor = row^(1-a) / range^a, where range is a channel's width relative to the widest channel,
+    averaged geometrically over the tensors.
     """
     readers = [reader for link in links for reader in link.readers]
     if any(link.fixed for link in links) or not readers:
@@ -80,7 +80,7 @@ def _factors(draft: Draft, links: Sequence[Link], spreads: Sequence[np.ndarray],
     widths = [_positive(spread) for spread in spreads]
     part = np.mean([np.log(width / width.max()) for width in widths], axis=0)
     factors = _bounded(np.exp((1 - strength) * np.log(_positive(rows)) - strength * part))
-    # The widest channel stays as wide as it was, so that tensors that are added keep their proportion.
+    # The widest channel keeps its width, so that tensors that are added keep their proportions.
     widest = [(width * factors).max() / width.max() for width in widths]
     return factors / np.exp(np.mean(np.log(widest)))
 
@@ -94,7 +94,7 @@ def _balance_scores(draft: Draft, found: ChannelRanges, name: str) -> None:
 
 
 def _align(draft: Draft, found: ChannelRanges, name: str) -> None:
-    """Parts that will be columns of one matrix, and so share one int8 scale, get the width of the bottleneck."""
+    """Gives parts that will be columns of one matrix, and so share one int8 scale, the width of the bottleneck."""
     target, config = np.ptp(found[f"{name}.inner.0"]), draft.network.config
 
     def factors(part: str) -> np.ndarray:
@@ -116,7 +116,7 @@ def _spread(found: np.ndarray) -> np.ndarray:
 
 
 def _positive(sizes: np.ndarray) -> np.ndarray:
-    """Channels that are dead, or almost, count as a millionth of the widest."""
+    """Dead or nearly dead channels count as a millionth of the widest."""
     return np.maximum(sizes, 1e-6 * sizes.max()) if sizes.max() > 0 else np.ones_like(sizes)
 
 

@@ -1,11 +1,11 @@
-"""NoNorm layers (`gamma * y + beta`) folded into the dense layers around them.
+"""Folds NoNorm layers (`gamma * y + beta`) into the dense layers around them.
 
-What a norm multiplies is the sum of a dense layer and a skip path. Its beta and its gamma go into the dense layer. For
-the skip path there are two ways. In full mode the whole stream carries the product of the gammas that are still to come,
-`c`: whoever adds to the stream is multiplied by it, whoever reads the stream divides its rows by it, and no multiplication
-is left. In safe mode the skip path keeps its multiplication, as `<norm>.skip`. Full mode falls back to that for a single
-norm where a gamma is zero or the product gets extreme; the product starts afresh at 1 there: for the channels of such a
-gamma, or, if products have drifted away, for all of them.
+A norm multiplies the sum of a dense layer and a skip path. Its beta and gamma go into the dense layer. For the skip
+path there are two modes. In full mode the whole stream is scaled by `c`, the product of all gammas still to come: what
+is added to the stream is multiplied by it, readers divide their rows by it, and no multiplication is left. In safe mode
+the skip path keeps its multiplication, as `<norm>.skip`. Full mode falls back to that for a single norm if a gamma is
+zero or the product becomes extreme. There the product restarts at 1: for the channels of such a gamma or, if the
+product has drifted, for all channels.
 
 Leaves LayerNorm alone: it is not linear.
 """
@@ -16,17 +16,17 @@ from models_tf.encoder.config import NO_NORM
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.draft import Draft
 
-# float32 itself does not mind: scaling a channel changes no relative rounding error until numbers leave its range, some
-# 1e38 away. Half precision sets the limit. A weight of common size, 0.05, divided by 256 is 2e-4, above the smallest
-# normal half (6.1e-5), so that it keeps its 11 bits; multiplied by 256 it is 13, far below the largest (65504).
+# float32 would allow more: scaling a channel changes no relative rounding error until values leave its range, some
+# 1e38 away. Half precision sets the limit. A typical weight, 0.05, divided by 256 is 2e-4, above the smallest normal
+# half (6.1e-5), so it keeps its 11 bits; multiplied by 256 it is 13, far below the largest (65504).
 MAX_SCALE = 256.0
 
 
 def fold_norms(network: Network, *, keep_skips: bool = False) -> tuple[Network, tuple[str, ...]]:
-    """Requires: nothing; a network with LayerNorm comes back as it is.
+    """Requires: nothing; a network with LayerNorm is returned unchanged.
 
     Ensures: no gamma and no beta is left. Also returns the norms that keep a multiplication on their skip path: with
-    `keep_skips` (safe mode) all whose gammas are not all 1, without it those that fell back.
+    `keep_skips` (safe mode) all whose gammas are not all 1, otherwise those that fell back.
     """
     if network.config.norm != NO_NORM or "embedding_norm.gamma" not in network.tensors:
         return network, ()
@@ -36,7 +36,7 @@ def fold_norms(network: Network, *, keep_skips: bool = False) -> tuple[Network, 
 
 
 class _Fold:
-    """One backward walk: from the last norm to the embedding."""
+    """One backward walk, from the last norm to the embedding."""
 
     def __init__(self, network: Network, keep_skips: bool) -> None:
         self.config, self.keep_skips = network.config, keep_skips
@@ -45,7 +45,7 @@ class _Fold:
 
     def all_layers(self) -> None:
         config = self.config
-        scale = np.ones(config.hidden_size)  # of the stream behind the layer
+        scale = np.ones(config.hidden_size)  # of the stream after the layer
         for layer in reversed(range(config.num_layers)):
             scale = self.layer(f"layers.{layer}", scale)
         gamma, beta = self.take("embedding_norm")
@@ -55,7 +55,7 @@ class _Fold:
         self.draft["position_embedding"] = self.draft["position_embedding"] + beta * scale
 
     def layer(self, name: str, scale: np.ndarray) -> np.ndarray:
-        """Folds one layer; `scale` is what its output is multiplied by. Returns the same of its input."""
+        """Folds one layer whose output is multiplied by `scale`; returns the scale of its input."""
         config, draft = self.config, self.draft
         inner = scale
         if config.use_bottleneck:
@@ -64,7 +64,7 @@ class _Fold:
         for number in reversed(range(config.num_ffn)):
             inner = self.sum_norm(f"{name}.ffn.{number}.norm", f"{name}.ffn.{number}.output", inner)
             draft.undo_inputs(f"{name}.ffn.{number}.intermediate", inner)
-        # Where the bottleneck is read by this sum alone, nobody has to divide: any factor can go into its columns.
+        # If only this sum reads the bottleneck, no reader has to divide: any factor can go into its columns.
         alone = config.use_bottleneck and not config.use_bottleneck_attention
         inner = self.sum_norm(f"{name}.attention_norm", f"{name}.attention_output", inner, always=alone)
         if not config.use_bottleneck:
@@ -81,9 +81,9 @@ class _Fold:
         return scale
 
     def sum_norm(self, norm: str, dense: str, scale: np.ndarray, *, always: bool = False) -> np.ndarray:
-        """Folds a norm behind dense + skip whose result is multiplied by `scale`; returns the scale of the skip path.
+        """Folds a norm of dense + skip whose result is multiplied by `scale`; returns the scale of the skip path.
 
-        `always`: whatever the factors are, no multiplication stays.
+        `always`: keep no multiplication, however extreme the factors.
         """
         gamma, beta = self.take(norm)
         before = gamma * scale
@@ -94,7 +94,7 @@ class _Fold:
         inside = np.ones_like(before)
         own = _extreme(gamma)
         if not self.keep_skips and not _extreme(before)[~own].any():
-            # A few gammas of this norm are to blame: the other channels go on, with a factor of 1 on their skip path.
+            # Only a few gammas of this norm are extreme: the other channels continue, with factor 1 on their skip path.
             inside = np.where(own, 1.0, before)
         if np.any(before != inside):
             self.draft[f"{norm}.skip"] = before / inside

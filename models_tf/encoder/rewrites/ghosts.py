@@ -1,4 +1,4 @@
-"""Ghosts as an export has them: kernels as constants, and the rows that read ghosts as a kernel of their own."""
+"""Ghosts in their exported form: constant kernels, and a separate kernel for the rows that read ghosts."""
 
 import numpy as np
 
@@ -10,11 +10,11 @@ _OUTPUTS = {"ghost_heads": "attention_output", "ghost_folds": "ffn.0.output"}
 
 
 def fold_ghosts(network: Network) -> Network:
-    """Requires: nothing. Ensures: no softmax over kernels is left; `ghost_*.taps` are positive and add up to 1. Where ghosts
-    are concatenated with what they are made of, the rows that read them are `ghost_kernel` of the output.
+    """Requires: nothing. Ensures: no softmax over kernels is left; `ghost_*.taps` are positive and sum to 1.
 
-    In int8 the two kernels then have scales of their own: rows that began at zero and were trained briefly are far smaller
-    than the others, and with one scale all of them would be rounded to zero.
+    Where ghosts are concatenated with what they are made from, the rows that read them become the output's
+    `ghost_kernel`. In int8 the two kernels then have separate scales: rows that began at zero and were trained briefly
+    are far smaller than the others, and a common scale would round them all to zero.
     """
     draft = Draft(network)
     for layer in range(len(network.config.first_uses)):

@@ -1,4 +1,4 @@
-"""Exact rewrites of what is computed for whom: parts that nobody reads, the last layer, one matrix for several readers."""
+"""Exact rewrites that skip work: unread parts, other tokens in the last layer, one matrix for several readers."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from models_tf.encoder.rewrites.draft import Draft
 def drop_unread(network: Network) -> Network:
     """Requires: nothing. Ensures: only tensors that the variant and the head read.
 
-    A config may name a shared bottleneck and have attention read the other one; a checkpoint then holds both.
+    A config may declare a shared bottleneck while attention reads the other one; the checkpoint then holds both.
     """
     gone = []
     if network.config.use_bottleneck_attention:
@@ -20,9 +20,9 @@ def drop_unread(network: Network) -> Network:
 
 
 def first_token_only(network: Network) -> Network:
-    """Requires: nothing; a head that reads more than the first token gets its network back as it is.
+    """Requires: nothing; if the head reads more than the first token, the network is returned unchanged.
 
-    Ensures: the last layer's queries, FFNs and bottlenecks are computed for the first token alone.
+    Ensures: the last layer's queries, FFNs and bottlenecks are computed only for the first token.
     """
     if network.form.first_token_only or not network.head.reads_pooled:
         return network
@@ -32,8 +32,8 @@ def first_token_only(network: Network) -> Network:
 def fuse_input(network: Network) -> Network:
     """Requires: nothing. Ensures: all parts of a layer that read its input are columns of one matrix, `fused_input`.
 
-    Where the last layer answers for the first token alone, parts that are asked for that token only stay apart, unless
-    other layers use the same weights: those want them fused.
+    If the last layer computes only the first token, parts needed for that token alone stay separate, unless other
+    layers use the same weights and need them fused.
     """
     config, draft = network.config, Draft(network)
     last = config.weights_of(config.num_layers - 1)
@@ -42,7 +42,7 @@ def fuse_input(network: Network) -> Network:
         name = config.weights_of(layer)
         parts = [part for part in config.input_readers if f"{name}.{part}.kernel" in draft]
         if network.form.first_token_only and name == last and not is_shared:
-            # Attention that reads the bottleneck needs it for all tokens; but then nothing else reads the input.
+            # Attention on the bottleneck needs it for all tokens; but then nothing else reads the input.
             parts = [part for part in parts if part not in ("bottleneck_input", "query")]
         if len(parts) < 2:
             continue

@@ -1,4 +1,4 @@
-"""Per-channel ranges of the activations inside a network, from rows of data. `center` and `equalize` choose by them."""
+"""Per-channel ranges of the activations inside a network, from rows of data; used by `center` and `equalize`."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from models_tf.encoder.network import Network
 
-_BATCH = 8  # rows at a time: bounds the memory, and is enough to keep the cores busy
+_BATCH = 8  # rows at a time: bounds the memory and keeps the cores busy
 
 # Tensor name -> smallest and largest value of each channel, [2, channel].
 ChannelRanges = dict[str, np.ndarray]
@@ -15,8 +15,8 @@ ChannelRanges = dict[str, np.ndarray]
 def ranges(network: Network, rows: Mapping[str, np.ndarray]) -> ChannelRanges:
     """Ranges over all rows; `rows` holds int32 ids, mask and, if the network takes them, segments, [row, time].
 
-    Padding counts: a quantized tensor holds it like any other token. The last layer's ranges are those of the tokens that
-    are computed. Names are those that `forward` reports: `layers.N.input`, `.shared`, `.inner.J`, `.query`, `.key`,
+    Padding counts: a quantized tensor holds it like any other token. The last layer's ranges cover only the tokens it
+    computes. Names are those that `forward` reports: `layers.N.input`, `.shared`, `.inner.J`, `.query`, `.key`,
     `.value`, `.ffn.J.middle`, and `output`.
     """
     import tensorflow as tf

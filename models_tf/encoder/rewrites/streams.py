@@ -1,7 +1,7 @@
-"""The streams of a network: tensors whose channels may be moved and scaled, with those who write and read them.
+"""The streams of a network: tensors whose channels may be shifted and scaled, with their writers and readers.
 
-A stream is a list of links, each one the sum of the one before and what a dense layer adds. Between two links may stand a
-multiplication on the skip path (`<norm>.skip`).
+A stream is a list of links, each the sum of the previous one and the output of a dense layer. Between two links there
+may be a multiplication on the skip path (`<norm>.skip`).
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ from models_tf.encoder.network import Network
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """`tensor`: its name in `ranges`. `writers`: dense layers and tables, all of them scale it and the last one moves it.
+    """`tensor`: its name in `ranges`. `writers`: dense layers and tables; all of them scale it, the last one shifts it.
 
-    `norm`: the one between the link before and this one. `fixed`: an output, which must stay as it is. `movable`: false
-    behind an activation function, through which a factor passes and a shift does not.
+    `norm`: the one between the previous link and this one. `fixed`: an output, which must not change. `movable`: false
+    after an activation function, which lets a factor through but not a shift.
     """
 
     tensor: str
@@ -32,7 +32,7 @@ Stream = list[Link]
 
 
 def require_open(network: Network) -> None:
-    """Refuses a network whose norms are not folded or whose matrices are fused already."""
+    """Refuses a network whose norms are not folded or whose matrices are already fused."""
     if network.config.norm != NO_NORM:
         raise ValueError("Channels can be moved and scaled where norms are NoNorm. Received: LayerNorm.")
     odd = [name for name in network.tensors if name.endswith((".gamma", ".beta")) or ".fused_input" in name]
@@ -41,12 +41,12 @@ def require_open(network: Network) -> None:
 
 
 def streams(network: Network) -> Iterator[Stream]:
-    """All streams; those inside of layers come first. Requires: norms folded, nothing fused."""
+    """All streams, those inside layers first. Requires: norms folded, nothing fused."""
     require_open(network)
     config = network.config
     for number in range(config.num_layers):
         name = f"layers.{number}"
-        if config.activation == "relu":  # the one function here that a positive factor passes through
+        if config.activation == "relu":  # the only activation here that lets a positive factor through
             for ffn in (f"{name}.ffn.{index}" for index in range(config.num_ffn)):
                 middle, writers, readers = f"{ffn}.middle", (f"{ffn}.intermediate",), (f"{ffn}.output",)
                 yield [Link(tensor=middle, writers=writers, readers=readers, movable=False)]
@@ -73,8 +73,9 @@ def _inner(network: Network, name: str, readers_of_last: tuple[str, ...]) -> Ite
 
 
 def _words(network: Network) -> Iterator[Stream]:
-    """Word vectors, where each of their channels is one row of what reads them. At the ends a convolution sees zeros, so
-    they cannot be moved.
+    """Word vectors, if each of their channels is one row of their reader.
+
+    A convolution sees zeros at both ends, so they cannot be shifted.
     """
     for reader in ("embedding_convolution", "embedding_projection"):
         kernel = network.tensors.get(f"{reader}.kernel")

@@ -1,7 +1,7 @@
 """The compiled libraries beside this module: where they are, and the host projection through ctypes.
 
-`HostProjection` is the same C++ core as the ops, for features-in models and for tests; it needs numpy
-and nothing else. Leaves out the runtimes' own loading (`layer.py` and the two loaders).
+`HostProjection` is the same C++ core as the ops, for features-in models and for tests; it needs only numpy. Leaves out
+how the runtimes load their libraries (`layer.py` and the two loaders).
 """
 
 import ctypes
@@ -26,8 +26,9 @@ def library_path(name: str) -> Path:
     path = Path(__file__).with_name(f"libexport_mobile_{name}{suffix}")
     if not path.is_file():
         raise InputError(
-            f"The compiled library {path.name} is missing in {path.parent}. Remedy: in a checkout `pip install -e .`, or "
-            "run from another folder after `pip install .`; both need a C++17 compiler."
+            f"The compiled library {path.name} is missing in {path.parent}. "
+            "Remedy: in a checkout `pip install -e .`, or run from another folder after `pip install .`; "
+            "both need a C++17 compiler."
         )
     return path
 
@@ -91,7 +92,7 @@ class HostProjection:
         return features, lengths
 
     def normalize(self, text: str | bytes) -> bytes:
-        """The text after the normalising that the config asks for; a stage of `project`."""
+        """The text normalised as the config asks; a stage of `project`."""
         data = as_bytes(text)
         capacity = 3 * len(data) + 1  # a separator adds two spaces at most
         out = ctypes.create_string_buffer(capacity)
@@ -106,7 +107,7 @@ class HostProjection:
         return [data[spans[2 * i] : spans[2 * i + 1]] for i in range(count)]
 
     def hash_codes(self, token: str) -> list[int]:
-        """The 64-bit codes of a token that is not empty; a stage of `project`."""
+        """The 64-bit codes of a non-empty token; a stage of `project`."""
         data = token.encode()
         if not data:
             raise InputError("`token` must not be empty. Received: ''.")
@@ -125,7 +126,7 @@ def default_config_text() -> str:
 
 
 def parse_error(config_text: str | bytes) -> str:
-    """What the core says against a config text; empty if it takes it."""
+    """The core's objection to a config text; empty if it accepts it."""
     library = load_library()
     data = as_bytes(config_text)
     error = ctypes.create_string_buffer(_ERROR_BYTES)
@@ -136,7 +137,7 @@ def parse_error(config_text: str | bytes) -> str:
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """A lone surrogate (JSON can hold one) becomes bytes that no UTF-8 decoder takes, as on other paths."""
+    """A lone surrogate (JSON can hold one) becomes bytes that are not valid UTF-8, as on other paths."""
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
 
 

@@ -1,4 +1,7 @@
-"""Lower-casing and the Alphabetic property. Unicode 14.0.0; written by tools/generate_unicode_tables.pl, do not edit."""
+"""Lower-casing and the Alphabetic property.
+
+Unicode 14.0.0; written by tools/generate_unicode_tables.pl, do not edit.
+"""
 
 # fmt: off
 UNICODE_VERSION = "14.0.0"
