@@ -1,6 +1,6 @@
 """`export`: one model, from a checkpoint to verified files with a report.
 
-The whole job in order; each step is a module of its own. Only this and the command touch the file system.
+The whole job in order; each step is its own module. Only this and the command touch the file system.
 """
 
 from exporters.console.progress import Progress
@@ -19,13 +19,13 @@ from quantize.recipe import RECIPES
 def export(request: ExportRequest, *, progress: Progress | None = None, command: str = "") -> Report:
     """Convert, quantize, verify, measure, report.
 
-    The output folder appears complete, or not at all when an error is raised. A gate that does not hold is not an error:
-    the files are written and the report says so (`report.passed`, `report.raise_for_failures()`).
+    The output folder appears complete, or not at all when an error is raised. A failed gate is not an error: the files
+    are written and the report says so (`report.passed`, `report.raise_for_failures()`).
 
     Args:
-        request: which model, recipe, formats and rows, and where to.
+        request: which model, recipe, formats and rows, and where to write.
         progress: shows the stages; by default nothing is shown.
-        command: what the report says it was made with.
+        command: the command line, for the report.
 
     Raises:
         InputError: the checkpoint, the rows or the output folder cannot be used; in one line.
@@ -54,10 +54,10 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             references = (
                 [] if is_float else [artifacts.place(f, folder.scratch_write(f.name, f.content)) for f in floats]
             )
-            del converted, floats, files  # from here on the files on disk count
+            del converted, floats, files  # from here on, only the files on disk count
             beside = [folder.write(name, content) for name, content in model.side_files(kept).items()]
             records, problems = inspection.inspect(kept, beside)
-        progress.release()  # nothing can be wrong any more with the input, the recipe or the disk
+        progress.release()  # input, recipe and disk have proved fine
 
         with progress.stage(f"verify on {rows.count(data, request.kind)}"):
             verified = verify.verify(*model.checks(references, kept), data.evaluation, seed=request.seed)

@@ -1,7 +1,7 @@
-"""`ExportRequest`: all that one export is told. The flags of the command are its fields.
+"""`ExportRequest`: the input of one export. Its fields are the flags of the command.
 
-Checks what can be checked before the work; imports neither TensorFlow nor numpy. Of the files it reads none but a
-checkpoint's config.json, which says what kind of model it is when no name is given.
+Checks what it can before the work starts; imports neither TensorFlow nor numpy. The only file it reads is a
+checkpoint's config.json, which tells the kind of model if no name is given.
 """
 
 import json
@@ -31,14 +31,13 @@ _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024, "M": 1 << 20, "MB":
 
 @dataclass(frozen=True, kw_only=True)
 class ExportRequest:
-    """One export. `model` and `task` choose a bundled model, `checkpoint` takes a folder that was trained.
+    """One export. `model` and `task` choose a bundled model, `checkpoint` is a trained folder.
 
-    For token models `checkpoint` is a folder as Hugging Face writes it, or an id of its hub, and `task` says what the
-    model does (default: what its head says). `random_init` makes one of a `preset`'s sizes without a checkpoint.
-    `compression` makes a BERT smaller before it is exported; what it chooses by gradients or contribution it chooses on
-    `importance_data` (default: `calibration_data`, never the rows that are evaluated). `vocab_data` are texts whose tokens
-    stay where it prunes the vocabulary.
-    `max_size_bytes` holds every model file written, `max_drop` (points) the accuracy of every quantized one.
+    For token models `checkpoint` is a Hugging Face folder or hub id, and `task` says what the model does (default: read
+    from its head). `random_init` makes an untrained model in the sizes of `preset`.
+    `compression` makes a BERT smaller before the export; choices by gradient or contribution use `importance_data`
+    (default: `calibration_data`, never the rows to evaluate). A pruned vocabulary keeps the tokens of `vocab_data`.
+    `max_size_bytes` limits every model file, `max_drop` the accuracy (in points) that each quantized file may lose.
     """
 
     model: str | None = None
@@ -153,8 +152,8 @@ class ExportRequest:
         wanted = self.compression
         if wanted is not None and self.model not in (None, *registry.compressible()):
             raise InputError(
-                f"Only BERT can be compressed ({', '.join(registry.compressible())}). Received: --model {self.model} with "
-                "--prune-heads or the like."
+                f"Only BERT can be compressed ({', '.join(registry.compressible())}). "
+                f"Received: --model {self.model} with --prune-heads or the like."
             )
         if wanted is not None and wanted.needs_rows and self.random_init:
             raise InputError(
@@ -177,8 +176,8 @@ class ExportRequest:
         if wanted is not None and wanted.needs_rows and (self.importance_data or self.calibration_data) is None:
             labels = " with labels" if wanted.needs_gradients else ""
             raise InputError(
-                f"--importance-data FILE{labels} is needed to choose what is removed (default: --calibration-data; rows of "
-                "--eval-data are never used). Received: neither."
+                f"--importance-data FILE{labels} is needed to choose what is removed "
+                "(default: --calibration-data; rows of --eval-data are never used). Received: neither."
             )
 
     @property
@@ -190,14 +189,14 @@ class ExportRequest:
 
     @property
     def checkpoint_folder(self) -> Path:
-        """The folder that is read: the one given, or that of the bundled model."""
+        """The folder to read: the one given, or the bundled model's."""
         if self.checkpoint is not None:
             return self.checkpoint
         return registry.get(self.model or DEFAULT_MODEL).bundled_folder(self.task)
 
     @property
     def inputs(self) -> tuple[tuple[str, Path | None], ...]:
-        """What is read, by flag: the output must be apart from it."""
+        """The files and folders that are read, with their flags: the output must not be among them."""
         return (
             ("--checkpoint", self.checkpoint_folder if not self.random_init else None),
             ("--eval-data", self.eval_data),
@@ -208,7 +207,7 @@ class ExportRequest:
 
     @property
     def output_folder(self) -> Path:
-        """The folder that is written; without `output` it is named after model, task and recipe."""
+        """The folder to write; without `output`, named after model, task and recipe."""
         if self.output is not None:
             return self.output
         name = "random" if self.random_init else self.checkpoint_folder.resolve().name
@@ -218,10 +217,10 @@ class ExportRequest:
 
 
 def _kind_of(folder: Path) -> str:
-    """Checkpoints of ours have a "format" in their config.json, those of token models a "model_type"."""
+    """config.json has a "format" in our own checkpoints and a "model_type" in those of token models."""
     try:
         document = json.loads((folder / "config.json").read_bytes())
-    except (OSError, ValueError):  # the reader of checkpoints says what is wrong with it
+    except (OSError, ValueError):  # the checkpoint reader will say what is wrong
         return registry.PROJECTION
     is_tokens = isinstance(document, dict) and "model_type" in document and "format" not in document
     return registry.TOKENS if is_tokens else registry.PROJECTION

@@ -1,7 +1,7 @@
-"""Checks that the fields of a request have the types they declare: for callers from Python, in one line.
+"""Checks that the fields of a request have their declared types, for callers from Python.
 
-A wrong type would be found much later, or never. numpy's numbers are accepted and become Python's, which JSON can hold;
-a text is accepted where a path is expected.
+A wrong type would otherwise surface much later, or never. numpy numbers become Python's, which JSON can hold, and text
+becomes a path where one is expected.
 """
 
 import dataclasses
@@ -16,9 +16,10 @@ from models_tf.errors import InputError
 
 
 def check_fields(request: Any) -> None:
-    """Refuse or convert every field of a frozen dataclass whose types are plain: str, Path, int, float, bool, a tuple of
-    these, another class, or None in addition. Call it first in `__post_init__`. The metadata "unit" of a field names what
-    its number counts.
+    """Convert or refuse every field of a frozen dataclass. Call it first in `__post_init__`.
+
+    Knows str, Path, int, float, bool, tuples of these, other classes, and each of them with None. The metadata "unit"
+    of a field names what its number counts.
     """
     for field in dataclasses.fields(request):
         value, kind = getattr(request, field.name), field.type
@@ -71,6 +72,6 @@ def _meaning(kind: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """On one line, and not all of a large table."""
+    """On one line, shortened if long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

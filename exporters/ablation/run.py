@@ -1,4 +1,4 @@
-"""`ablate`: what each head and layer of a model is worth, measured and written."""
+"""`ablate`: measures what each head and layer of a model is worth."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def ablate(request: AblateRequest, *, progress: "Progress | None" = None, command: str = "") -> "Ablation":
-    """Score the whole model, and the model without each head or layer; write `request.output` where it is given.
+    """Score the whole model and the model without each head or layer; write `request.output` if given.
 
-    `progress` is told remarks on the rows, and how many variants are done. `command` goes into the file. Raises InputError
+    `progress` shows notes on the rows and how many variants are done. `command` goes into the file. Raises InputError
     for a checkpoint, data or output that cannot be used.
     """
     extras.require(extras.EXPORT, "An ablation")
@@ -47,7 +47,7 @@ def ablate(request: AblateRequest, *, progress: "Progress | None" = None, comman
 
 
 def record(request: AblateRequest, result: "Ablation", command: str) -> dict[str, Any]:
-    """The result as JSON holds it, with where it comes from."""
+    """The result and where it comes from, for JSON."""
     return {
         "command": command,
         "checkpoint": request.checkpoint.name,

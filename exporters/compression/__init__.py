@@ -1,1 +1,1 @@
-"""Compression as a function: `compress(CompressRequest(...))`, and what a compression chooses by, for every command."""
+"""Compression as a function, `compress(CompressRequest(...))`, and the data it chooses by, for every command."""

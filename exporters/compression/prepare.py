@@ -1,6 +1,6 @@
-"""The one way from a checkpoint and a `Compression` to a smaller checkpoint: reads what the compression chooses by.
+"""The one way from a checkpoint and a `Compression` to a smaller checkpoint, for export, `compress` and `train`.
 
-The export, `compress` and `train` use it. Reads the rows and the texts; the work itself is `models_tf/compress/apply.py`.
+Reads the rows and texts that the compression chooses by; the work itself is in `models_tf/compress/apply.py`.
 """
 
 from collections.abc import Callable
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenBy:
-    """What a compression chooses by. `rows` are a file or rows that were read before, of which `count` are drawn; `flag`
-    names them in messages. `vocab_data` are texts whose tokens stay.
+    """What a compression chooses by. `count` rows are drawn from `rows`, a file or rows already read; `flag` names them
+    in messages. The tokens of the texts in `vocab_data` stay.
     """
 
     rows: "Path | TaskRows | None" = None
@@ -40,7 +40,7 @@ def compress_checkpoint(
     source: str,
     note: Callable[[str], None] | None = None,
 ) -> "Compressed":
-    """`source` names the checkpoint in messages; `note` is told remarks on the rows."""
+    """`source` names the checkpoint in messages; `note` receives notes on the rows."""
     from models_tf.compress import apply, checks
 
     checks.check(start, settings)

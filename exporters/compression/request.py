@@ -1,4 +1,4 @@
-"""`CompressRequest`: everything that one compression needs to know. The flags of the command are its fields.
+"""`CompressRequest`: the input of one compression. Its fields are the flags of the command.
 
 Checks what can be checked before anything is read; imports neither TensorFlow nor numpy.
 """
@@ -14,11 +14,11 @@ from models_tf.errors import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class CompressRequest:
-    """Make the BERT in `checkpoint` (a folder or hub id) smaller, as `compression` says, into the folder `output`.
+    """Make the BERT in `checkpoint` (a folder or hub id) smaller, as `compression` says, and write it to `output`.
 
-    What is chosen by gradients or contribution is chosen on `rows` rows of `data`, which are read as `task`, the columns
-    and `max_seq_len` say (default: what the checkpoint says). `vocab_data` are texts whose tokens a pruned vocabulary
-    keeps. `force` replaces a folder that was written before. A wrong type or combination is an InputError.
+    Choices by gradient or contribution use `rows` rows of `data`; `task`, the columns and `max_seq_len` say how to read
+    them (default: as the checkpoint says). A pruned vocabulary keeps the tokens of `vocab_data`. `force` replaces an
+    earlier output. A wrong type or combination is an InputError.
     """
 
     checkpoint: Path
@@ -57,6 +57,6 @@ class CompressRequest:
 
     @property
     def inputs(self) -> tuple[tuple[str, Path | None], ...]:
-        """The files and folders that are read, with their flags: the output must be apart from them."""
+        """The files and folders that are read, with their flags: the output must not be among them."""
         texts = (("--vocab-data", path) for path in self.vocab_data)
         return (("--checkpoint", self.checkpoint), ("--data", self.data), *texts)

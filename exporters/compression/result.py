@@ -1,4 +1,4 @@
-"""`CompressResult`: the checkpoint that was written and what was kept, as a value, as JSON holds it, and in a few lines."""
+"""`CompressResult`: the written checkpoint and what was kept, as a value, as JSON and as text."""
 
 import shlex
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from models_tf.encoder.heads import BASE
 
 @dataclass(frozen=True, kw_only=True)
 class CompressResult:
-    """`checkpoint` is the one that was read, `output` the folder with the smaller one. `record` is what `--json` prints: in
-    numbers of the model as read, what was kept.
+    """`checkpoint` was read, `output` holds the smaller one. `record` is what `--json` prints: what was kept, in the
+    numbering of the model as read.
     """
 
     checkpoint: Path
@@ -27,7 +27,7 @@ class CompressResult:
         return dict(self.record)
 
     def summary(self) -> str:
-        """What was kept, in a few lines, and what to do next."""
+        """A few lines: what was kept, and what to do next."""
         record = self.record
         before, after = record["parameters"]["before"], record["parameters"]["after"]
         kept, dropped = record["layers"]["kept"], record["layers"]["dropped"]
@@ -59,7 +59,7 @@ class CompressResult:
 
 
 def _more_lines(record: Mapping[str, Any]) -> list[str]:
-    """What was shared, factorised, pruned and dropped, one line each."""
+    """One line each for what was shared, factorised, pruned and dropped."""
     lines = []
     if "shared_layers" in record:
         shared = record["shared_layers"]

@@ -1,4 +1,4 @@
-"""`compress`: one checkpoint, read, made smaller and written."""
+"""`compress`: reads a checkpoint, makes it smaller and writes it."""
 
 import json
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def compress(request: CompressRequest, *, progress: "Progress | None" = None, command: str = "") -> CompressResult:
     """Write a smaller checkpoint to `request.output`, with a record of what was kept.
 
-    `progress` is told remarks on the rows. `command` goes into the record. The folder appears complete, or not at all
+    `progress` shows notes on the rows. `command` goes into the record. The folder appears complete, or not at all
     when an error is raised. Raises InputError for a checkpoint, data or folder that cannot be used.
     """
     extras.require(extras.EXPORT, "A compression")

@@ -1,4 +1,4 @@
-"""A vocabulary that is pruned before a training: before any row is read, so that rows, student and teacher have one."""
+"""Prunes the vocabulary of a training before any row is read, so that rows, student and teacher share it."""
 
 import dataclasses
 import functools
@@ -17,7 +17,7 @@ from models_tf.tokenizers.tokenizer import Tokenizer
 
 @dataclass(frozen=True, kw_only=True)
 class PrunedVocabulary:
-    """The tokens `kept` of the `whole` vocabulary, whose files were `whole_files`, and the record of it."""
+    """The tokens `kept` of the `whole` vocabulary, read from `whole_files`, and the record of it."""
 
     whole_files: dict[str, bytes]
     kept: list[int]
@@ -45,8 +45,9 @@ def prune_vocabulary(
     characters: bool,
     parsed: Mapping[Path, Any] | None = None,
 ) -> PrunedVocabulary:
-    """The vocabulary of tokenizer `files` with the tokens of `texts`, as a model with this kind of head reads them; `parsed`
-    are the rows of files that were read before.
+    """The vocabulary of tokenizer `files`, reduced to the tokens of `texts` as a model with this head reads them.
+
+    `parsed` are the rows of files already read.
     """
     tokenizer = Tokenizer.from_files(files, source)
     used = used_tokens(tokenizer, texts, head=head, columns=columns, parsed=parsed)

@@ -1,7 +1,7 @@
-"""Progress on stderr: one live line on a terminal, one line for each finished stage elsewhere.
+"""Progress on stderr: one live line on a terminal, one line per finished stage elsewhere.
 
-Keeps the seconds of each stage, which the report prints. Lines can be held back until bad input is ruled out, so that its
-one line stands alone. `rich` draws the live line; where there is no terminal it is not imported.
+Keeps the seconds of each stage for the report. Lines can be held back until bad input is ruled out, so that its error
+line stands alone. `rich` draws the live line and is imported only on a terminal.
 """
 
 import os
@@ -17,9 +17,9 @@ _TIMES_A_SECOND = 5
 
 
 class Progress:
-    """`with progress.stage("convert"): ...`; quiet ones only keep time, `held` ones print at `release`.
+    """`with progress.stage("convert"): ...`. `quiet` only keeps time, `held` prints at `release`.
 
-    `every_seconds`: where there is no terminal, a live line stays that often, for work of hours.
+    `every_seconds`: without a terminal, print a live line that often, for work that takes hours.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Progress:
                 self.line(_timed(name, elapsed))
 
     def line(self, text: str) -> None:
-        """One line of its own, such as a remark on the data; it takes the place of a live one."""
+        """Print a line, such as a note on the data, above the live one."""
         if self._held is not None:
             self._held.append(text)
         elif not self._quiet:
@@ -69,23 +69,23 @@ class Progress:
             self._draw(self._stage)
 
     def live(self, text: str) -> None:
-        """The live line is this now; nothing where there is no terminal, or a line every so often."""
+        """Set the live line. Without a terminal: nothing, or a line every `every_seconds`."""
         if not self._is_live and self._every is not None and time.monotonic() - self._said >= self._every:
             self.line(text)
         self._draw(lambda: text)
 
     def release(self) -> None:
-        """Print what was held back, and hold nothing back from now on."""
+        """Print what was held back; hold back nothing more."""
         held, self._held = self._held or [], None
         for text in held:
             self.line(text)
 
     def close(self) -> None:
-        """Take the live line away."""
+        """Remove the live line."""
         self._draw(None)
 
     def _draw(self, text: Callable[[], str] | None) -> None:
-        """`text` is the live line from now on, asked for again and again; None removes it."""
+        """Make `text` the live line, called at every refresh; None removes it."""
         if not self._is_live:
             return
         if text is not None:
@@ -99,7 +99,7 @@ class Progress:
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether a live line can be drawn there, in place."""
+    """Whether a live line can be drawn on it."""
     return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
 
 
@@ -113,7 +113,7 @@ def _live_line(stream: "_Unbroken", text: Callable[[], str]) -> Any:
     from rich.text import Text
 
     class Still(Console):
-        """A process that is killed must not leave a terminal without a cursor."""
+        """Never hides the cursor: a killed process would leave the terminal without one."""
 
         def show_cursor(self, show: bool = True) -> bool:  # noqa: ARG002 - as the class above has it
             return False
@@ -129,7 +129,7 @@ def _live_line(stream: "_Unbroken", text: Callable[[], str]) -> Any:
 
 
 class _Unbroken:
-    """A stream that may lose its reader: the display ends there, the work goes on."""
+    """A stream that may lose its reader: the display ends, the work goes on."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""Which rows a run works with: those that measure accuracy and parity, and, apart from them, those that calibrate.
+"""The rows of a run: some measure accuracy and parity, others calibrate.
 
 Bundled models bring both. `--eval-data` alone is split by a hash of the text, so that no text is on both sides.
 Leaves out what a row is: texts of projection models are in `text_rows.py`, ids of token models in `token_rows.py`.
@@ -24,7 +24,7 @@ from models_tf.tasks.score import Score
 MAX_CALIBRATION_ROWS = 300
 # Fewer rows than this get a note.
 FEW_ROWS = 100
-# From here on a token model takes minutes for each file.
+# From here on a token model takes minutes per file.
 MANY_ROWS = 2000
 GENERATED = "generated"
 # One text in five calibrates when one file serves both.
@@ -32,7 +32,7 @@ _CALIBRATION_SHARE = 5
 
 
 class Examples(Protocol):
-    """Rows of one kind of model. `keys` are what the split goes by; `labelled` says whether `score` can be asked."""
+    """Rows of one kind of model. The split goes by `keys`; `score` needs `labelled` rows."""
 
     @property
     def keys(self) -> Sequence[str]: ...
@@ -42,7 +42,7 @@ class Examples(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader remarked, for the report."""
+        """Notes of the reader, for the report."""
         ...
 
     def __len__(self) -> int: ...
@@ -50,7 +50,7 @@ class Examples(Protocol):
     def take(self, indices: Sequence[int]) -> "Examples": ...
 
     def chunks(self, most: int) -> Iterator[Feed]:
-        """Inputs of all rows by name, at most so many rows at a time, fewer where they are large."""
+        """Inputs of all rows by name, at most `most` rows at a time, fewer if they are large."""
         ...
 
     def answers(self, outputs: Outputs) -> np.ndarray:
@@ -68,11 +68,11 @@ class Reader(Protocol):
         ...
 
     def read_texts(self, path: Path) -> Examples:
-        """Rows to calibrate with, without labels and without empty texts."""
+        """Rows for calibration, without labels and empty texts."""
         ...
 
     def generate(self, seed: int) -> Examples:
-        """Made-up rows: parity can be judged on them."""
+        """Made-up rows, good enough to judge parity."""
         ...
 
 
@@ -102,7 +102,7 @@ def _count(examples: Examples | None) -> int:
 
 
 def count(rows: Rows, kind: str) -> str:
-    """How many rows measure, with the way out where that takes long: token models need a tenth of a second for each."""
+    """How many rows measure, and how to use fewer: a token model needs a tenth of a second per row."""
     many = kind == TOKENS and len(rows.evaluation) > MANY_ROWS
     return f"{len(rows.evaluation)} rows" + (" (for fewer: --eval-rows N)" if many else "")
 
@@ -129,8 +129,8 @@ def load(
     bundled: Path | None = None,
     calibrating: int = MAX_CALIBRATION_ROWS,
 ) -> Rows:
-    """The rows of a request. `calibrate` says whether the recipe needs some, at most `calibrating` of them; `bundled` is
-    a folder that has both.
+    """The rows of a request. `calibrate`: the recipe needs calibration rows, at most `calibrating`. `bundled` is a
+    folder with both kinds.
     """
     loaded = _load(request, reader, calibrate=calibrate, bundled=bundled, calibrating=calibrating)
     return _first(loaded, request.eval_rows)
@@ -143,7 +143,8 @@ def _load(request: ExportRequest, reader: Reader, *, calibrate: bool, bundled: P
         evaluation = evaluation or bundled / "eval.tsv"
     if evaluation is None and calibrate and calibration is None and not request.random_init:
         raise InputError(
-            f"Recipe {request.quantize} needs example texts: give --calibration-data FILE, or --eval-data FILE to split."
+            f"Recipe {request.quantize} needs example texts: "
+            "give --calibration-data FILE, or --eval-data FILE to split."
         )
     if evaluation is None and request.max_drop is not None:
         raise InputError("--max-drop needs rows to measure accuracy on: give --eval-data FILE.")
@@ -175,7 +176,7 @@ def _load(request: ExportRequest, reader: Reader, *, calibrate: bool, bundled: P
 
 
 def calibration_feeds(rows: Rows, inputs: Sequence[str]) -> Callable[[], Iterator[Mapping[str, np.ndarray]]] | None:
-    """Gives the calibration rows one at a time, each time it is called; only the inputs named."""
+    """A function that gives the calibration rows one at a time, with only the named inputs."""
     calibration = rows.calibration
     if calibration is None:
         return None
@@ -183,7 +184,7 @@ def calibration_feeds(rows: Rows, inputs: Sequence[str]) -> Callable[[], Iterato
 
 
 def _without_eval(calibration: Path | None, reader: Reader, seed: int) -> Rows:
-    """No labels: parity can still be judged, on the calibration texts or on made-up ones."""
+    """Without labels, parity is judged on the calibration texts or on made-up ones."""
     examples = (
         reader.generate(seed)
         if calibration is None
@@ -208,7 +209,10 @@ def _split(rows: Rows, seed: int, most: int) -> Rows:
         )
     kept, taken = (np.flatnonzero(chosen).tolist() for chosen in (~calibrating, calibrating))
     sampled = _sample(rows.evaluation.take(taken), seed, most)
-    note = f"{rows.source} was split by text: {len(kept)} rows measure, {len(sampled)} of the other {len(taken)} calibrate."
+    note = (
+        f"{rows.source} was split by text: {len(kept)} rows measure, "
+        f"{len(sampled)} of the other {len(taken)} calibrate."
+    )
     return dataclasses.replace(
         rows,
         evaluation=rows.evaluation.take(kept),
@@ -219,7 +223,7 @@ def _split(rows: Rows, seed: int, most: int) -> Rows:
 
 
 def _first(rows: Rows, most: int | None) -> Rows:
-    """At most so many rows to measure on, and those that share the last one's key: windows of a question stay together."""
+    """At most `most` rows to measure on, plus rows with the last one's key: windows of a question stay together."""
     keys = rows.evaluation.keys
     if most is None or most >= len(keys):
         return rows

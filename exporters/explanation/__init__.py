@@ -1,1 +1,1 @@
-"""Which words a model that drops tokens keeps."""
+"""Which words a token-dropping model keeps."""

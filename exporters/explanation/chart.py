@@ -10,7 +10,7 @@ CHART = "words.svg"
 _NAMESPACE = "http://www.w3.org/2000/svg"
 _FONT = "font-family:Menlo,Consolas,'DejaVu Sans Mono',monospace"
 _MARGIN, _NAMES, _ROW, _GAP, _TOP = 20, 104, 24, 18, 72
-# A character of the font at size 12, and the space around a word.
+# Width of a character at size 12, and the space around a word.
 _LETTER, _PADDING, _SPACE = 7.3, 6, 3
 _WIDTH = 860
 # Blue for a word that goes on, pale where only a part of it does; gray for one that ends here (Okabe and Ito's blue).
@@ -18,7 +18,7 @@ _WHOLE, _PART, _ENDS = ("#0072b2", "#ffffff"), ("#b9dcf0", "#003a5c"), ("#eeeeee
 
 
 def svg(texts: Sequence[ExplainedText]) -> str:
-    """All texts below each other."""
+    """All texts, one below the other."""
     body, bottom = list[str](), float(_TOP)
     for text in texts:
         lines, bottom = _text(text, bottom)
@@ -48,7 +48,7 @@ def _legend() -> list[str]:
 
 
 def _text(text: ExplainedText, top: float) -> tuple[list[str], float]:
-    """A text from `top` on, and where the next one begins."""
+    """One text, drawn from `top` on, and where the next one begins."""
     lines, rows = list[str](), layer_names(text)
     for number, block in enumerate(blocks(text.words, _WIDTH, _width, _SPACE)):
         before = text.places

@@ -1,4 +1,4 @@
-"""`ExplainRequest`: everything that one explanation is given. The flags of the command are its fields. Imports nothing heavy."""
+"""`ExplainRequest`: the input of one explanation. Its fields are the flags of the command. Imports nothing heavy."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +12,18 @@ DEFAULT_ROWS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainRequest:
-    """One explanation: which words of some texts a model that drops tokens keeps, layer by layer.
+    """One explanation: which words of some texts a token-dropping model keeps, layer by layer.
 
     Args:
-        checkpoint: a folder that `train` or `compress` wrote, or a name on the Hugging Face hub.
-        model: the model's name; by default what the checkpoint says.
+        checkpoint: a folder written by `train` or `compress`, or a Hugging Face hub id.
+        model: the model's name; by default read from the checkpoint.
         text: the texts; give these or `data`.
         text_pair: for sentence pairs, the second text of each `text`.
-        data: a table to take the texts from (.tsv .csv .jsonl, or .gz of them).
-        rows: how many rows of `data`, from its first; 3 by default.
+        data: a table with the texts (.tsv, .csv or .jsonl, also .gz).
+        rows: use the first so many rows of `data`; 3 by default.
         text_column: the column of `data` with the text.
         text_pair_column: the column of `data` with the second text.
-        max_seq_len: tokens that are read; by default as many as the model was trained with here, else 128.
+        max_seq_len: tokens per input; by default the length it was trained with here, else 128.
 
     Raises:
         InputError: a value of the wrong type, or one that contradicts another; in one line.

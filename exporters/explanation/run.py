@@ -1,7 +1,7 @@
-"""`explain`: which words of a text go on from layer to layer of a model that drops tokens, as values.
+"""`explain`: which words of a text each layer of a token-dropping model passes on, as values.
 
-A word is what the tokenizer cut its pieces from, and it is there while one of them is. How it is drawn: `text.py` for a
-terminal, `chart.py` for a picture. Leaves out why a token is dropped: `models_tf/encoder/retention.py`.
+A word is what the tokenizer splits into pieces; it is present while any of its pieces is. `text.py` draws it for a
+terminal, `chart.py` as a picture. Leaves out why a token is dropped: see `models_tf/encoder/retention.py`.
 """
 
 import dataclasses
@@ -27,13 +27,13 @@ from models_tf.spec import IDS, LOGITS, MASK, SEGMENTS
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 _BATCH = 16
-# A logit above 0 means yes, where several labels may hold.
+# With several labels, a logit above 0 means yes.
 _YES = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Word:
-    """`places`: where its pieces stand in the model's input. `special` is a token that the text does not have."""
+    """`places` are the positions of its pieces in the model's input. `special`: a token that is not in the text."""
 
     text: str
     places: tuple[int, ...]
@@ -42,7 +42,7 @@ class Word:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """`probability` of a label; of a regression, which has none, `score`."""
+    """`probability` of a label, or `score` of a regression."""
 
     label: str
     probability: float | None = None
@@ -51,8 +51,9 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainedText:
-    """`layers`: for each layer the places of the tokens that went on, in the order of the text; padding is left out.
-    The last layer of a model with an answer reads the first token alone. `cut` pieces of the text were too many.
+    """`layers`: for each layer the places of the tokens it passed on, in text order, without padding.
+
+    The last layer of a model with an answer reads only the first token. `cut` pieces of the text did not fit.
     """
 
     text: str
@@ -73,7 +74,7 @@ class ExplainedText:
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Some texts, and what decides how many tokens each layer keeps: `retention`, `retention_by`."""
+    """Some texts, and how many tokens each layer keeps (`retention`) by which rule (`retention_by`)."""
 
     model: str
     trained: bool
@@ -99,14 +100,14 @@ def check(checkpoint: EncoderCheckpoint) -> None:
     """Refuses a model that has nothing to explain. Needs no TensorFlow."""
     if not drops_tokens(checkpoint.config):
         raise InputError(
-            f"explain is for models that drop tokens between layers. Received: a {checkpoint.model_name} that keeps all "
-            "of them; make one that drops with `export-mobile train --model powerbert` or `export-mobile compress "
-            "--retention`."
+            "explain is for models that drop tokens between layers. "
+            f"Received: a {checkpoint.model_name} that keeps all of them; make one that drops with "
+            "`export-mobile train --model powerbert` or `export-mobile compress --retention`."
         )
 
 
 def explain(request: ExplainRequest) -> Explanation:
-    """Run a model that drops tokens on some texts, in float, and say which words each layer keeps.
+    """Run a token-dropping model on some texts, in float, and say which words each layer keeps.
 
     Args:
         request: the checkpoint and the texts.
@@ -114,7 +115,7 @@ def explain(request: ExplainRequest) -> Explanation:
     Raises:
         InputError: the checkpoint or the texts cannot be used, or the model keeps all tokens; in one line.
     """
-    texts = _texts(request)  # TensorFlow is loaded once nothing can be wrong with files
+    texts = _texts(request)  # before TensorFlow is loaded: files may be wrong
     checkpoint = encoder.load(str(request.checkpoint), model=request.model)
     return explain_texts(
         checkpoint,
@@ -126,7 +127,7 @@ def explain(request: ExplainRequest) -> Explanation:
 
 
 def _texts(request: ExplainRequest) -> list[tuple[str, str | None]]:
-    """The texts with their second ones, if there are pairs. Empty rows of a file are passed over."""
+    """The texts, with the second text of pairs. Empty rows of a file are skipped."""
     if request.data is None:
         return list(zip(request.text, request.text_pair or itertools.repeat(None), strict=False))
     rows = read_table(
@@ -148,9 +149,7 @@ def explain_texts(
     tokenizer: Tokenizer | None = None,
     table: Mapping[str, Any] | None = None,
 ) -> Explanation:
-    """The same for a checkpoint that was read. `pairs` are second texts; `table` are its weights as TensorFlow has them,
-    where that is so already.
-    """
+    """The same for a checkpoint already read. `pairs` are the second texts; `table` its weights, if already tensors."""
     extras.require(extras.EXPORT, "An explanation")
     check(checkpoint)
     if not texts:
@@ -175,7 +174,7 @@ def explain_texts(
 
 
 class _Model:
-    """A checkpoint that runs; imports TensorFlow."""
+    """A checkpoint ready to run; imports TensorFlow."""
 
     def __init__(
         self, checkpoint: EncoderCheckpoint, tokenizer: Tokenizer, length: int, table: Mapping[str, Any]
@@ -187,7 +186,7 @@ class _Model:
 
     def explain(self, rows: Sequence[tuple[str, str | None]]) -> Iterator[ExplainedText]:
         texts, pairs = [text for text, _ in rows], [pair for _, pair in rows if pair is not None]
-        # Padding neither votes nor goes on before a token: shorter rows give the same answer sooner.
+        # Padding neither votes nor outranks a token: shorter rows give the same answer sooner.
         inputs = self.tokenizer.encode(texts, pairs or None, max_len=self.length, pad=False)
         places, logits = self._run(inputs)
         for i, (text, pair) in enumerate(rows):
@@ -206,7 +205,7 @@ class _Model:
             )
 
     def _run(self, inputs: Mapping[str, np.ndarray]) -> tuple[list[np.ndarray], np.ndarray | None]:
-        """Places that went on from each layer [rows, tokens], and logits if the head gives some for a text."""
+        """Places that each layer passed on [rows, tokens], and logits if the head gives some for a text."""
         import tensorflow as tf
 
         from models_tf.encoder import forward
@@ -218,7 +217,7 @@ class _Model:
 
 
 def _answers(checkpoint: EncoderCheckpoint, logits: np.ndarray) -> tuple[Answer, ...]:
-    """One label, or those that hold where several may; the likeliest if none does."""
+    """The label, or all that hold with multi-label; the likeliest if none does."""
     labels = checkpoint.labels or [str(number) for number in range(len(logits))]
     values = logits.astype(np.float64)
     if len(values) == 1:
@@ -236,7 +235,7 @@ def _answers(checkpoint: EncoderCheckpoint, logits: np.ndarray) -> tuple[Answer,
 def _words(
     tokenizer: Tokenizer, row: Mapping[str, np.ndarray], text: str, pair: str | None
 ) -> tuple[tuple[Word, ...], int]:
-    """The words of a row in the order of the input, and how many pieces did not fit."""
+    """The words of a row in input order, and how many pieces did not fit."""
     real, words, cut = int(row[MASK].sum()), list[Word](), 0
     sides = [np.arange(real)] if pair is None else [np.flatnonzero(row[SEGMENTS][:real] == side) for side in (0, 1)]
     for written, places in zip((text, pair or ""), sides, strict=False):
@@ -244,7 +243,7 @@ def _words(
         taken, last = 0, None
         for place in places.tolist():
             number = int(row[IDS][place])
-            if taken == len(pieces.ids) or number != pieces.ids[taken]:  # in the input, and not in the text
+            if taken == len(pieces.ids) or number != pieces.ids[taken]:  # in the input but not in the text
                 words.append(Word(text=tokenizer.token(number), places=(place,), special=True))
                 last = None
                 continue

@@ -1,4 +1,4 @@
-"""An explanation for people: each word in its column, one line per layer, a dot where the word is gone. Needs no color."""
+"""An explanation as text: a column per word, a line per layer, a dot where the word is gone. Needs no color."""
 
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -15,15 +15,16 @@ CHOSEN = {
     BY_PLACE: "the first of the text",
     BY_CHANCE: "chosen by chance, at the same places of every text",
 }
-# Longer words are links and the like: their beginning will do.
+# Longer words are mostly links: their beginning is enough.
 _LONGEST = 24
 
 
 def summary(explanation: Explanation, *, width: int = WIDTH) -> str:
     """What the command prints."""
     head = (
-        f"{explanation.model}{'' if explanation.trained else ' (untrained)'}: its {len(explanation.retention)} layers keep "
-        f"{' '.join(map(str, explanation.retention))} tokens of at most {explanation.max_seq_len}, "
+        f"{explanation.model}{'' if explanation.trained else ' (untrained)'}: "
+        f"its {len(explanation.retention)} layers keep {' '.join(map(str, explanation.retention))} tokens "
+        f"of at most {explanation.max_seq_len}, "
         f"{CHOSEN[explanation.retention_by]}"
     )
     parts = [f"{head}\n{LEGEND}"]
@@ -34,7 +35,7 @@ def summary(explanation: Explanation, *, width: int = WIDTH) -> str:
 
 
 def drawing(text: ExplainedText, *, width: int = WIDTH) -> list[str]:
-    """Blocks of columns where the words do not fit on a line; a block ends with the layer that has nothing left of it."""
+    """Lines in blocks of as many words as fit; a block ends at the layer where none of its words is left."""
     rows = layer_names(text)
     names = max(len(name) for name, _ in rows)
     numbers = max(len(str(len(kept))) for _, kept in rows)
@@ -52,7 +53,7 @@ def drawing(text: ExplainedText, *, width: int = WIDTH) -> list[str]:
 
 
 def notes(text: ExplainedText) -> list[str]:
-    """What is said under a drawing: the answer, and whether all of the text was read."""
+    """The lines under a drawing: the answer, and whether the whole text was read."""
     found = [f"answer: {answer_text(text.answers)}"] if text.answers else []
     if text.cut:
         found.append(f"note: {text.cut} more tokens of the text do not fit and were not read (--max-seq-len)")
@@ -71,19 +72,19 @@ def answer_text(answers: Sequence[Answer]) -> str:
 
 
 def layer_names(text: ExplainedText) -> list[tuple[str, tuple[int, ...]]]:
-    """What goes in, and what goes on from each layer, counted from 1."""
+    """What goes in, and what each layer (from 1) passes on."""
     return [(INPUT, text.places), *((f"layer {number}", kept) for number, kept in enumerate(text.layers, start=1))]
 
 
 def word_width(word: Word) -> int:
-    """Columns of the widest form of a word: with the sign for a part, if it may get one."""
+    """Columns of a word at its widest: with the mark for a part, if it can get one."""
     return max(columns(shown(word)) + (len(word.places) > 1), 1)
 
 
 def blocks(
     words: Sequence[Word], width: float, room: Callable[[Word], float] = word_width, gap: float = 1
 ) -> Iterator[list[Word]]:
-    """Words that fit beside each other, at least one."""
+    """Words that fit on one line, at least one."""
     block, used = list[Word](), 0.0
     for word in words:
         needed = room(word)
@@ -97,13 +98,13 @@ def blocks(
 
 
 def shown(word: Word) -> str:
-    """On one line, and no longer than most words."""
+    """The word on one line, shortened if very long."""
     text = "".join(character if character.isprintable() else " " for character in word.text)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def columns(text: str) -> int:
-    """Of a terminal: letters of East Asia take two, marks over a letter none."""
+    """Terminal columns: East Asian letters take two, combining marks none."""
     return sum(
         0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
         for letter in text

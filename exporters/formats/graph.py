@@ -1,4 +1,4 @@
-"""`Graph`: the inference function that is converted, with the names, static shapes and signatures of its files."""
+"""`Graph`: the inference function to convert, with the names, static shapes and signatures of its files."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,17 +9,17 @@ import numpy as np
 from exporters.formats.tensor_names import LOGITS, SIGNATURE
 from models_tf.spec import TensorSpec
 
-# Token models take a tenth of a second for each row; small ones with a projection lose more than they gain by two.
+# Token models take a tenth of a second per row; small projection models lose by a second thread.
 _TOKEN_THREADS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """`function` takes tensors by name and gives one or several by name. `name` begins the names of the files.
+    """`function` takes and returns tensors by name. File names start with `name`.
 
-    `signatures` says for how many rows each signature of a file is made. A format whose files take any number of rows
-    makes one signature and tries it with `rows`. `projection` is the config of the projection op, for a second file that
-    takes text.
+    `signatures` gives the number of rows of each signature. A format whose files take any number of rows makes one
+    signature and tries it with `rows`. `projection` is the config of the projection op, for a second file that takes
+    text.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Graph:
         return _TOKEN_THREADS if self.projection is None else 1
 
     def traced(self, rows: int = 1) -> Any:
-        """The concrete function for so many rows, traced once for all formats."""
+        """The concrete function for `rows` rows, traced once for all formats."""
         if rows not in self._traced:
             shapes = {spec.name: ((rows, *spec.shape), spec.dtype) for spec in self.inputs}
             self._traced[rows] = trace(self.function, shapes)

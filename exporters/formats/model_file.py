@@ -1,7 +1,7 @@
 """`ModelFile`: one model file, parsed once; interface, audit, sizes, zeros and timing read this value.
 
-Takes files that this project did not write. What cannot be read is an `InputError` of one line, turned into one in a single
-place, `readable`. Needs no TensorFlow.
+Also takes files from other tools. One place, `readable`, turns any failure to read into a one-line `InputError`. Needs
+no TensorFlow.
 """
 
 import contextlib
@@ -18,10 +18,10 @@ import numpy as np
 from models_tf.errors import InputError
 from quantize.recipe import Recipe, entry
 
-# A constant with fewer elements is a setting of an operator rather than weights.
+# A constant with fewer elements is an operator setting, not weights.
 MIN_WEIGHT_ELEMENTS = 64
 _LONGEST_REASON = 200
-# What readers of broken bytes raise. `struct.error` is none of Python's own kinds.
+# What readers raise on broken bytes. `struct.error` is not a built-in error.
 _READ_ERRORS = (
     ArithmeticError,
     AttributeError,
@@ -36,7 +36,7 @@ _READ_ERRORS = (
 
 @dataclass(frozen=True, kw_only=True)
 class TensorInfo:
-    """An input or output. A size of `shape` is a name where the file leaves it open."""
+    """An input or output. A size in `shape` is a name if the file leaves it open."""
 
     name: str
     dtype: str
@@ -60,7 +60,7 @@ class Signature:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFile(ABC):
-    """Histograms are those of the first signature; bytes are those of the whole file."""
+    """Histograms cover the first signature, bytes the whole file."""
 
     format: str
     name: str
@@ -70,7 +70,7 @@ class ModelFile(ABC):
     dtypes: Mapping[str, int]
     weight_bytes: int
     parameters: int
-    # Oldest runtime whose operators suffice, as far as the operators' versions tell; "" when unknown.
+    # Oldest runtime with these operators, judged by their versions; "" when unknown.
     min_runtime: str
 
     @property
@@ -82,17 +82,17 @@ class ModelFile(ABC):
         return self.size_bytes - self.weight_bytes
 
     def interface(self) -> dict[str, Any]:
-        """Inputs and outputs of each signature, as an app developer needs them."""
+        """Inputs and outputs of each signature, for app developers."""
         return {name: signature.to_dict() for name, signature in self.signatures.items()}
 
     def audit(self, recipe: Recipe) -> list[str]:
-        """Where the file differs from the recipe; empty when the scheme was reached."""
+        """Where the file deviates from the recipe; empty if it does not."""
         check = entry(self.audits(), recipe.name, format_name=self.format, what="audit")
         with readable(self.format, self.name):
             return list(dict.fromkeys(check(self)))
 
     def zero_share(self) -> float:
-        """Part of the weights (constants with two axes or more, embeddings too) that stand for zero."""
+        """Share of the weights (constants with two or more axes, embeddings too) that are zero."""
         zeros = total = 0
         with readable(self.format, self.name):
             for values, zero in self.weights():
@@ -101,11 +101,11 @@ class ModelFile(ABC):
 
     @abstractmethod
     def audits(self) -> Mapping[str, "Check"]:
-        """The format's table from the name of a recipe to what speaks against it in a file."""
+        """The format's audits, by recipe name."""
 
     @abstractmethod
     def weights(self) -> Iterator[tuple[np.ndarray, int]]:
-        """Constants that `is_weights` holds for, each once, with the number that stands for zero."""
+        """Constants that are weights by `is_weights`, each once, with its zero point."""
 
 
 Check = Callable[[Any], Iterable[str]]
@@ -117,7 +117,7 @@ def is_weights(shape: Sequence[int] | np.ndarray | None) -> bool:
 
 @contextlib.contextmanager
 def readable(format_name: str, name: str) -> Iterator[None]:
-    """Makes an `InputError` of whatever a reader raises on bytes that are no good file of the format."""
+    """Turns whatever a reader raises on a broken file into an `InputError`."""
     try:
         yield
     except InputError:
@@ -130,7 +130,7 @@ def readable(format_name: str, name: str) -> Iterator[None]:
 
 
 def read(source: Path | bytes) -> tuple[str, bytes]:
-    """Name and bytes of a file, or of bytes in memory."""
+    """Name and bytes of a file or of bytes in memory."""
     if isinstance(source, bytes):
         return "The model", source
     try:

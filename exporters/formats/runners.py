@@ -1,7 +1,7 @@
 """Runners: callables from named inputs to named float outputs, and `KerasRunner`, the reference of all others.
 
-Inputs and outputs are bound by name, never by position. An input is an array [rows, ...] or, for texts, a list of bytes; an
-output is float32 [rows, ...]. Leaves out the runtimes of files (`<format>/runner.py`) and what is compared with what.
+Inputs and outputs are bound by name, never by position. An input is an array [rows, ...] or, for texts, a list of
+bytes; an output is float32 [rows, ...]. Leaves out runtimes (`<format>/runner.py`) and what is compared with what.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-# Values of one input in a batch, where the runtime takes any number of rows. Graphs hold several float copies of the
-# features, so 2**21 are some times 8 MB.
+# Values of one input in a batch, if the runtime takes any number of rows. Graphs hold several float copies of the
+# features, so 2**21 is several times 8 MB.
 _BATCH_VALUES = 1 << 21
 BATCH_ROWS = 32
 
@@ -20,7 +20,7 @@ Outputs: TypeAlias = dict[str, np.ndarray]
 
 
 class Runner(Protocol):
-    """`inputs` are the names that it reads; a feed may hold more."""
+    """`inputs` are the names it reads; a feed may hold more."""
 
     name: str
     inputs: tuple[str, ...]
@@ -29,16 +29,16 @@ class Runner(Protocol):
 
 
 class RunnerError(Exception):
-    """The runtime does not run the file; the message is one line."""
+    """The runtime cannot run the file; the message is one line."""
 
 
 class KerasRunner:
-    """The model as it was trained. `function` takes and gives tensors by name."""
+    """The model as trained. `function` takes and returns tensors by name."""
 
     name = "Keras"
 
     def __init__(self, function: Callable[..., Any], *, inputs: tuple[str, ...], rows: int | None = None) -> None:
-        """`rows` of a batch; None decides by their size."""
+        """`rows` per batch; None decides by their size."""
         import tensorflow as tf
 
         self.inputs, self._batch = inputs, rows
@@ -75,11 +75,11 @@ def check_inputs(file: str, expected: tuple[str, ...], given: Iterable[str]) -> 
 
 
 def batch_rows(row_values: int) -> int:
-    """Rows of a batch for rows of so many values."""
+    """Rows per batch, for rows of `row_values` values."""
     return max(1, min(BATCH_ROWS, _BATCH_VALUES // row_values))
 
 
 def fill(batch: np.ndarray, size: int) -> np.ndarray:
-    """A graph of fixed batch size takes full batches only."""
+    """Fills up the last batch: a graph of fixed batch size takes only full ones."""
     missing = size - len(batch)
     return np.concatenate([batch, np.repeat(batch[-1:], missing, axis=0)]) if missing else batch

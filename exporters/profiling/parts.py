@@ -1,10 +1,10 @@
 """Parts of an encoder, and which part each weight and each operator of a file belongs to.
 
-Weights go by their name. Operators of a file have no names (they are stripped), so they go by the graph alone: the
-products of two activations and the softmax between them mark the attention of each layer, and behind it the dense layers
-come in the order of the forward pass. An operator without weights counts to the part that it follows: bias, activation,
-residual sum and norm to the dense layer before them, and the split into heads to the linear layers before attention.
-That holds for every recipe, for kernels that were fused or split, and for graphs that a runtime has optimized.
+Weights go by name. Operators have no names (they are stripped), so they go by the graph: the products of two
+activations and the softmax between them mark the attention of each layer, and after it the dense layers come in the
+order of the forward pass. An operator without weights counts towards the part before it: bias, activation, residual sum
+and norm to the dense layer, the split into heads to the linear layers before attention. That holds for every recipe,
+for fused or split kernels, and for graphs optimized by a runtime.
 """
 
 from collections.abc import Hashable, Iterator, Mapping
@@ -16,7 +16,7 @@ from models_tf.encoder.network import Network
 EMBEDDING, BEFORE, ATTENTION = "embedding", "linear before attention", "attention"
 AFTER, FFN, GHOSTS, HEAD = "linear after attention", "FFN", "ghosts", "head"
 PARTS = (EMBEDDING, BEFORE, ATTENTION, AFTER, FFN, GHOSTS, HEAD)
-# Bytes of a file that are no part's: the structure, and constants that several parts read.
+# Bytes of a file that belong to no part: the structure, and constants that several parts read.
 GRAPH = "graph"
 
 MATMUL, CONVOLUTION, GHOST, SOFTMAX, FUSED, OTHER = "matmul", "convolution", "ghost", "softmax", "fused", "other"
@@ -30,8 +30,8 @@ class UnknownGraphError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Op:
-    """One operator: the tensors that it reads and writes. Of a matmul `factors` are the two that are multiplied, and
-    `weights` the elements of the second.
+    """One operator: the tensors it reads and writes. For a matmul, `factors` are the two tensors multiplied and
+    `weights` the number of elements of the second.
     """
 
     kind: str
@@ -44,14 +44,14 @@ class Op:
 
 @dataclass(frozen=True, kw_only=True)
 class OpGraph:
-    """Operators, each after what it reads. `constants` are the tensors that the file holds, with their bytes."""
+    """Operators, each after what it reads. `constants` are the tensors stored in the file, with their bytes."""
 
     ops: tuple[Op, ...]
     constants: Mapping[Hashable, int]
 
 
 def part_of_weight(name: str) -> str:
-    """The part of a weight of `EncoderConfig.shapes`, or of what a rewrite makes of it."""
+    """The part of a weight of `EncoderConfig.shapes`, or of its rewritten form."""
     pieces = name.split(".")
     if pieces[0] in ("pooler", "classifier"):
         return HEAD
@@ -67,8 +67,8 @@ def part_of_weight(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The dense layers of a network in their order: how many the embedding has, and for each layer the parts of those
-    between its attention and the next layer. `ghosts` is the most that a layer has where each has a factor of its own.
+    """The dense layers of a network in order: how many the embedding has, and for each layer the parts of those between
+    its attention and the next layer. `ghosts` is the most ghosts of a layer, if each has its own factor.
     """
 
     embedding: int
@@ -107,7 +107,7 @@ _SCORES, _WEIGHTS = 1 << 20, (1 << 20) + 1  # in place of a number of dense laye
 
 
 def assign(graph: OpGraph, plan: Plan) -> list[frozenset[str]]:
-    """The part of each operator. One that works on constants alone belongs to all that read its result."""
+    """The part of each operator. One that works only on constants belongs to all that read its result."""
     fixed: set[Hashable] = set(graph.constants)
     places: dict[Hashable, _Place] = {}
     found: list[str | None] = []
@@ -127,7 +127,7 @@ def assign(graph: OpGraph, plan: Plan) -> list[frozenset[str]]:
 
 
 def _step(op: Op, place: _Place, fixed: set[Hashable], plan: Plan) -> tuple[str | None, _Place]:
-    """The part, where the operator itself says it, and the place of its result."""
+    """The part, if the operator itself tells, and the place of its result."""
     if op.kind == FUSED:
         raise UnknownGraphError("attention is one operator together with the linear layers around it")
     if op.kind == SOFTMAX:
@@ -159,7 +159,7 @@ def _part(place: _Place, plan: Plan) -> str:
 
 
 def _check(seen: set[_Place], plan: Plan) -> None:
-    """Every dense layer behind each attention must have been there; otherwise the parts would be shifted."""
+    """Every dense layer after each attention must have been seen; otherwise the parts would be shifted."""
     layers = max((place.layer for place in seen), default=0)
     if layers != len(plan.chains):
         raise UnknownGraphError(f"{len(plan.chains)} layers were expected, and {layers} have attention")
@@ -173,7 +173,7 @@ def _check(seen: set[_Place], plan: Plan) -> None:
 
 
 def _with_readers(graph: OpGraph, found: list[str | None]) -> Iterator[frozenset[str]]:
-    """Gives operators on constants the parts that read them, and those that only prepare a ghost's input to the ghosts."""
+    """Operators on constants get the parts that read them; those that only prepare a ghost's input count as ghosts."""
     readers: dict[Hashable, list[int]] = {}
     for index, op in enumerate(graph.ops):
         for key in op.reads:
@@ -194,7 +194,7 @@ def _with_readers(graph: OpGraph, found: list[str | None]) -> Iterator[frozenset
 
 
 def bytes_of_parts(graph: OpGraph, parts: list[frozenset[str]], size_bytes: int) -> dict[str, int]:
-    """Bytes of the constants that one part alone reads; the rest of the file is the graph's."""
+    """Bytes of the constants that only one part reads; the rest of the file counts as the graph."""
     owners: dict[Hashable, frozenset[str]] = {}
     for op, own in zip(graph.ops, parts, strict=True):
         for key in op.reads:

@@ -1,4 +1,4 @@
-"""`Profile`: what a profile measured, as values. report.json is this; how it reads for people is in `profile_text.py`."""
+"""`Profile`: the measured values, as in report.json. `text.py` turns them into text."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ class PartProfile:
 
 @dataclass(frozen=True, kw_only=True)
 class FileProfile:
-    """One model file: `part_bytes` and `graph_bytes` add up to `size_bytes`. `timing` is None where `note` says why."""
+    """One model file: `part_bytes` and `graph_bytes` add up to `size_bytes`. If `timing` is None, `note` says why."""
 
     name: str
     target: str

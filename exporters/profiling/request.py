@@ -1,4 +1,4 @@
-"""`ProfileRequest`: everything that one profile is given. The flags of the command are its fields. Imports nothing heavy."""
+"""`ProfileRequest`: the input of one profile. Its fields are the flags of the command. Imports nothing heavy."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from quantize.recipe import RECIPES
 
 DEFAULT_RECIPE = "float32"
 DEFAULT_ROUNDS = 30
-# Five blocks need five rounds; the profiler of ONNX Runtime keeps a million events, some thousand a round.
+# Five blocks need five rounds; the profiler of ONNX Runtime keeps a million events, some thousand per round.
 MIN_ROUNDS, MAX_ROUNDS = 5, 200
 
 
@@ -20,20 +20,20 @@ class ProfileRequest:
     """One profile of a token model.
 
     Args:
-        model: its name, as `export-mobile models` lists it; by default what the checkpoint says.
-        checkpoint: a folder in Hugging Face format, or a name on its hub.
-        random_init: untrained weights of the sizes of `preset` instead of a checkpoint.
-        preset: which sizes; by default the first of the model's.
-        task: what the model does; by default what its head says.
+        model: its name, as in `export-mobile models`; by default read from the checkpoint.
+        checkpoint: a Hugging Face folder or hub id.
+        random_init: untrained weights in the sizes of `preset` instead of a checkpoint.
+        preset: which sizes; by default the model's first preset.
+        task: what the model does; by default read from its head.
         quantize: the recipe, as in an export.
         target: the formats to measure.
-        calibration_data: rows for the ranges of static int8; `text_column` and `text_pair_column` name their columns.
-        max_seq_len: tokens of the graph; by default 128, or all positions if fewer.
+        calibration_data: rows to calibrate static int8; `text_column` and `text_pair_column` name their columns.
+        max_seq_len: tokens per input; by default 128, or all positions if fewer.
         fold: which exact rewrites: full, safe or off.
         rounds: how often each file is measured, 5 to 200.
         output: folder for report.md, report.json and profile.svg; by default nothing is written.
-        force: replace an output folder that export-mobile wrote before.
-        seed: of `random_init` and of made-up rows.
+        force: replace an earlier output of export-mobile.
+        seed: for `random_init` and made-up rows.
 
     Raises:
         InputError: a value of the wrong type, or one that cannot be profiled; in one line.
@@ -57,7 +57,7 @@ class ProfileRequest:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        export = self.as_export()  # which checks what both have, and puts the targets in order
+        export = self.as_export()  # checks the shared fields and orders the targets
         object.__setattr__(self, "target", export.target)
         check_fields(self)
         if export.kind != registry.TOKENS:

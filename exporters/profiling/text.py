@@ -1,4 +1,4 @@
-"""A profile for people: the table that the command prints, and report.md."""
+"""A profile as text: the table that the command prints, and report.md."""
 
 from exporters.profiling.chart import CHART, percent, text
 from exporters.profiling.report import FileProfile, Profile
@@ -9,11 +9,11 @@ from exporters.report.text import UNTRAINED
 WHAT_COUNTS = """\
 - parameters: of the checkpoint. Multiply-adds: one row of the exported graph, after its rewrites.
 - A norm, a bias, an activation or a residual sum counts to the dense layer that it follows, the split into heads to the
-  linear layers before attention, MobileBERT's input bottlenecks to the same, its output bottleneck to the FFN, the mask to
-  the embedding.
+  linear layers before attention, MobileBERT's input bottlenecks to the same, its output bottleneck to the FFN, the mask
+  to the embedding.
 - bytes: constants that one part alone reads. graph is the rest of the file: structure, and what several parts read.
-- time: the share of all parts; in brackets the lowest and the highest of five blocks of rounds. One thread of the machine
-  that profiled: it does not predict a phone.
+- time: the share of all parts; in brackets the lowest and the highest of five blocks of rounds. One thread of the
+  machine that profiled: it does not predict a phone.
 - LiteRT: each part as a file of its own, median of processor time. ONNX Runtime: its own profiler, the shortest time of
   each kernel.
 """

@@ -1,8 +1,8 @@
-"""Rounds of interleaved measurements, and what they say of each part: milliseconds, share, spread.
+"""Interleaved rounds of measurements, and what they say about each part: milliseconds, share, spread.
 
-Other programs on the machine must not show. Rounds are interleaved, and runs are timed in processor time, of which the
-median counts. Where a runtime reports kernels by the clock on the wall, each kernel counts with its shortest time: while
-it waits for the processor the clock goes on, and on a busy machine that happens in most rounds.
+Other programs on the machine must not distort the result. Rounds are interleaved, and the median of processor time
+counts. If a runtime reports kernels in wall-clock time, the shortest time of each kernel counts: on a busy machine most
+rounds include waiting for the processor.
 """
 
 import time
@@ -18,8 +18,8 @@ BLOCKS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class PartTime:
-    """`share` of all parts over all rounds; `share_low` and `share_high` are the lowest and highest of that and of the same
-    figure from each of five blocks of rounds.
+    """`share` of all parts over all rounds; `share_low` and `share_high` are the extremes of it and of the same figure
+    in each of five blocks of rounds.
     """
 
     ms: float
@@ -30,7 +30,7 @@ class PartTime:
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """`whole_ms` is the median of the file as it is; `parts_ms` what the parts add up to, for comparison."""
+    """`whole_ms` is the median of the whole file; `parts_ms` the sum of the parts, for comparison."""
 
     whole_ms: float
     parts_ms: float
@@ -38,7 +38,7 @@ class Timing:
 
 
 def interleaved(runs: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of processor time of each run in each round, after some that are not counted."""
+    """Processor seconds of each run in each round, after a warm-up."""
     found: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(WARM_UP + rounds):
         for name, run in runs.items():
@@ -50,7 +50,7 @@ def interleaved(runs: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str,
 
 
 def summarize(whole: Sequence[float], parts: Mapping[str, np.ndarray], *, shortest: bool = False) -> Timing:
-    """From seconds: of the whole file in each round, and of the pieces of each part, [round, piece]. A piece counts with
+    """From the seconds of the whole file per round, and of the pieces of each part, [round, piece]. A piece counts with
     its median over the rounds, or with its `shortest` time.
     """
     pick = np.min if shortest else np.median

@@ -1,7 +1,7 @@
-"""The value that the graph adds to the attention scores of padding: as large as it must be, and no larger.
+"""The value that the graph adds to the attention scores of padding: no larger than needed.
 
-PyTorch adds the lowest float. In static int8 the scores and the mask share one scale, so that such a value leaves no step
-for the scores. A bounded one must still give padding a weight of nothing.
+PyTorch adds the lowest float. In static int8 the scores and the mask share one scale, so such a value would leave no
+steps for the scores. A bounded one must still give padding practically no weight.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 
 from models_tf.encoder.network import Network
 
-# Weight of a padded position relative to the row's largest, at most exp(-MARGIN) = 2e-9: over 512 positions 1e-6, which is
+# The weight of a padded position is at most exp(-MARGIN) = 2e-9 of the row's largest; over 512 positions that is 1e-6,
 # float32's own rounding of the softmax.
 MARGIN = 20.0
 
@@ -19,8 +19,8 @@ MARGIN = 20.0
 def choose_mask(network: Network, rows: Mapping[str, np.ndarray], *, batch: int) -> float:
     """-(2 * peak + MARGIN), a whole number; `peak` is the largest score, of either sign, on the rows.
 
-    A score of padding is at most the peak and the largest of tokens at least -peak, so the mask must outweigh both. Rows
-    with larger scores than these eat into the margin, not into the answer: scores are bounded by the weights.
+    A padding score is at most the peak, the largest token score at least -peak, so the mask must outweigh both. Rows
+    with larger scores use up margin and do not change the answer: the weights bound the scores.
     """
     return -float(math.ceil(2 * attention_peak(network, rows, batch=batch) + MARGIN))
 

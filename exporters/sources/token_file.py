@@ -1,7 +1,7 @@
-"""model.json: all that an app needs to feed a token model by itself and to read what it answers.
+"""model.json: everything an app needs to feed a token model and read its answers.
 
-Inputs and outputs of every file, special tokens, labels, and example rows from text to the numbers that the written
-files gave, to check another tokenizer and another runtime against.
+Holds the inputs and outputs of every file, special tokens, labels, and example rows from text to the numbers that the
+written files gave, to check another tokenizer or runtime.
 """
 
 import json
@@ -19,7 +19,7 @@ from models_tf.tokenizers.spiece_file import SPACE
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 FORMAT = "export-mobile-tokens/1"
-# Case, an accent, a word beyond any vocabulary, nothing at all.
+# Upper case, an accent, a word in no vocabulary, an empty text.
 EXAMPLE_TEXTS = ("What a lovely film!", "São Paulo, 7 o'clock: Donaudampfschiff", "")
 EXAMPLE_PAIRS = ("Nobody liked it.", "Where is it?", "a")
 _MEANINGS = {
@@ -41,7 +41,8 @@ _LOGITS_OF = {
     "token-classification": "for each token one number for each label; the largest is the answer",
 }
 _ABOUT = (
-    "Inputs are int32 [1, max_seq_len] (files whose shape says batch take several rows), bound by name. A row is [CLS] text [SEP], or [CLS] text [SEP] second text [SEP], "
+    "Inputs are int32 [1, max_seq_len] (files whose shape says batch take several rows), bound by name. "
+    "A row is [CLS] text [SEP], or [CLS] text [SEP] second text [SEP], "
     "padded with pad_id; too long texts lose tokens from the end of the longer one. An int8 output q stands for "
     "(q - zero_point) * scale. Examples give the inputs up to the last token, the rest is padding, and what each file "
     "answered: for each label, for each token, or the beginning of it where that is long."
@@ -61,7 +62,7 @@ def token_file(
     pairs: bool,
     trained: bool = True,
 ) -> str:
-    """The text of model.json. `files` says inputs and outputs of each model file, `runners` run them."""
+    """The text of model.json. `files` gives the inputs and outputs of each model file, `runners` run them."""
     vocabulary = VOCAB if tokenizer is None else _vocabulary(tokenizer)
     meanings = {
         **_MEANINGS,
@@ -92,7 +93,7 @@ def _entries(file: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _vocabulary(tokenizer: Tokenizer) -> str:
-    """The file that numbers the tokens; tokenizer.json has all of it too."""
+    """The file that numbers the tokens; tokenizer.json holds the same."""
     if tokenizer.kind != SENTENCEPIECE:
         return VOCAB
     return SPIECE if SPIECE in tokenizer.files() else TOKENIZER
@@ -133,7 +134,7 @@ def _examples(
 
 
 def _shown(name: str, values: np.ndarray, tokens: int) -> list[Any]:
-    """Few enough numbers to read: the logits of a row or of its first tokens whole, the beginning of vectors."""
+    """Few enough numbers to read: all logits of a row or of its first tokens, and the start of vectors."""
     if name in (START_LOGITS, END_LOGITS):
         values = values[:tokens]
     elif values.ndim == 2:

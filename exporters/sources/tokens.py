@@ -1,8 +1,8 @@
 """Token models: a checkpoint in Hugging Face format, or random weights. See `base.py`.
 
-One graph for every file, ids and mask (and segments) in, converted once; it computes with the rewritten weights and a
-bounded mask, and is compared with the Keras model as it was read, with PyTorch's mask. Leaves out batches: a signature
-takes one row.
+One graph for every file, with ids, mask (and segments) as inputs, converted once. It uses the rewritten weights and a
+bounded mask, and is compared with the Keras model as read, with PyTorch's mask. Leaves out batches: a signature takes
+one row.
 """
 
 import functools
@@ -50,20 +50,20 @@ _LABELS = {
 }
 # Tasks on one text or on two.
 _ONE_OR_TWO = (CLASSIFICATION, REGRESSION)
-# Rows that ranges for rewrites and the mask are taken from: their largest values settle early, and each costs time.
+# Rows that give the ranges for rewrites and mask: the largest values settle early, and each row costs time.
 _SHOWN_ROWS = 64
 _BATCH = 16
-# Rows that the report shows the words of.
+# Rows whose words the report shows.
 _EXPLAINED_ROWS = 3
-# Models from 4 MB of float weights on calibrate on fewer rows. Measured with 12 layers trained on SST-2, ranges of 32, 64,
-# 128 rows as a share of those of 300: 0.86, 0.91, 0.98 on average; largest error of the int8 logits: 0.25, 0.25, 0.11, and
-# 0.11 with 300. So 128 rows are as good as 300, in half the time.
+# Models with 4 MB of float weights or more calibrate on fewer rows. Measured with 12 layers trained on SST-2: ranges of
+# 32, 64, 128 rows are on average 0.86, 0.91, 0.98 of those of 300; the largest error of the int8 logits is 0.25, 0.25,
+# 0.11, and 0.11 with 300. So 128 rows are as good as 300, in half the time.
 _LARGE, _LARGE_CALIBRATION_ROWS = 1_000_000, 128
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokenSource:
-    """A checkpoint with what the request says of it. `tokenizer` is None for random weights."""
+    """A checkpoint with its request. `tokenizer` is None for random weights."""
 
     request: ExportRequest
     checkpoint: EncoderCheckpoint
@@ -118,7 +118,7 @@ class TokenSource:
             fold=self.request.fold,
             max_seq_len=self.max_seq_len,
             one_segment=self._one_segment(rows),
-            # Only static int8 gains by similar ranges.
+            # Only static int8 gains from similar ranges.
             rows=shown if rows.calibration is not None else None,
         )
         return TokenModel(
@@ -131,7 +131,7 @@ class TokenSource:
         )
 
     def _one_segment(self, rows: Rows) -> bool:
-        """Tags are for one text; for others the data says whether there are pairs, and without data there may be."""
+        """Tags are for single texts; otherwise the data tells whether there are pairs; without data there may be."""
         if self.task == TOKEN_CLASSIFICATION:
             return True
         examples = rows.evaluation
@@ -141,7 +141,7 @@ class TokenSource:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenModel:
-    """A source with its Keras model (the reference) and the network that is exported. `shown` are some rows."""
+    """A source with its Keras model (the reference) and the network to export. `shown` are some rows."""
 
     source: TokenSource
     encoder: Any
@@ -209,11 +209,11 @@ class TokenModel:
         return checks.for_tokens(keras, references, placed, inputs=self.graph.input_names)
 
     def _with_margin(self, **values: Any) -> dict[str, Any]:
-        """The reference's answers, and how clearly it chose the tokens that they come from."""
+        """The reference's answers, and how clearly it chose the tokens behind them."""
         from models_tf.encoder import retention
 
         found, whole = self.encoder.activations(**values), self.encoder.head.kind == BASE
-        # Of the last layer an answer needs the first token alone; hidden states come in the order of the ranking.
+        # An answer needs only the first token of the last layer; hidden states come in the order of the ranking.
         count = len(found.places) - (not whole)
         pairs = found.significance[:count], found.places[:count]
         return {**found.outputs, MARGIN: retention.margin(*pairs, values[MASK], in_order=whole)}
@@ -255,7 +255,7 @@ def _checkpoint(request: ExportRequest) -> EncoderCheckpoint:
 
 
 def _compressed(request: ExportRequest, checkpoint: EncoderCheckpoint) -> tuple[EncoderCheckpoint, dict[str, Any]]:
-    """The model that is exported, and what the report says of it: all but the long list of neurons."""
+    """The model to export, and its record for the report, without the long list of neurons."""
     data = ChosenBy(
         rows=request.importance_data or request.calibration_data,
         flag="--importance-data",
@@ -269,7 +269,7 @@ def _compressed(request: ExportRequest, checkpoint: EncoderCheckpoint) -> tuple[
 
 
 def _task(request: ExportRequest, checkpoint: EncoderCheckpoint) -> str:
-    """What the head says, unless the request says more; a classification head with one label is a regression."""
+    """The task of the head, which the request must not contradict; one label means a regression."""
     own = task_of_head(checkpoint.head)
     if request.task not in (None, own, BASE) and (request.task, tuple(checkpoint.labels)) != (
         SENTENCE_ORDER,

@@ -11,8 +11,8 @@ from models_tf.training.transfer_settings import NONE
 
 
 def with_phases(request: TrainRequest, settings: TokenSettings, student: EncoderCheckpoint) -> TokenSettings:
-    """`settings` with the phases that `student` needs: tokens that are given are not searched for, and a model without a
-    trained head is fine-tuned before the search.
+    """`settings` with the phases that `student` needs: no search if the tokens are given, fine-tuning first if the head
+    is new.
     """
     kept = student.config.retention
     if settings.power is None and not kept:
@@ -55,6 +55,6 @@ def _refuse_inside(settings: TokenSettings) -> None:
     for flag, value in inside.items():
         if value:
             raise InputError(
-                f"{flag} compares with the teacher token by token, so none may be dropped: leave it out, the teacher's logits "
-                f"are learned all the same. Received: {flag} with tokens that are dropped."
+                f"{flag} compares with the teacher token by token, so none may be dropped: leave it out, "
+                f"the teacher's logits are learned all the same. Received: {flag} with tokens that are dropped."
             )

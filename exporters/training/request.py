@@ -1,4 +1,4 @@
-"""`TrainRequest`: everything that one training needs to know. The flags of the command are its fields.
+"""`TrainRequest`: the input of one training. Its fields are the flags of the command.
 
 Checks what can be checked before anything is read; imports neither TensorFlow nor numpy.
 """
@@ -20,20 +20,20 @@ from models_tf.training.settings import TrainingSettings
 from models_tf.training.token_settings import TokenSettings
 
 DEFAULT_MODEL = "prado"
-# Fields of one kind of model: with the other they would do nothing.
+# Fields that only one kind of model reads.
 _ONLY_FOR = {
     registry.PROJECTION: (
         "multi_label", "label_separator", "features", "distortion", "class_weights", "teacher_logits"
     ),
     registry.TOKENS: (
-        "task", "text_pair_column", "vocab", "preset", "checkpoint", "weight_decay", "init_from_teacher", "hidden_weight",
-        "attention_weight", "freeze_embedding", "movement", "movement_keep", "movement_overrides",
+        "task", "text_pair_column", "vocab", "preset", "checkpoint", "weight_decay", "init_from_teacher",
+        "hidden_weight", "attention_weight", "freeze_embedding", "movement", "movement_keep", "movement_overrides",
         "transfer", "transfer_epochs", "transfer_overrides", "unlabelled", "distill_epochs", "distill_learning_rate",
         "loose_tags", "compression", "vocab_data",
     ),
 }  # fmt: skip
 _ONLY_FOR_POWERBERT = ("fine_tune_epochs", "search_epochs", "keep_share", "search_overrides")
-# Fields that do nothing without another one.
+# Fields that need another one.
 _NEEDS = {
     "transfer_epochs": "transfer", "transfer_overrides": "transfer", "movement_keep": "movement",
     "movement_overrides": "movement", "distill_epochs": "unlabelled", "distill_learning_rate": "unlabelled",
@@ -44,21 +44,21 @@ _NEEDS_TEACHER = ("teacher_weight", "temperature")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainRequest:
-    """One training, into the checkpoint folder `output`. None means the default of the kind of model (`--help` lists
-    them); a wrong type or combination is an InputError.
+    """One training, into the checkpoint folder `output`. None means the default of the kind of model (see `--help`); a
+    wrong type or combination is an InputError.
 
-    Every model: `train` and `dev` are labelled files, `dev` chooses the best epoch. `force` replaces a folder that was
-    written before, `resume` continues a training that was stopped. `overrides` are texts KEY=VALUE for fields of the
-    model's config. `teacher` are checkpoints to learn from as well, with `teacher_weight` and `temperature`.
+    Every model: `train` and `dev` are labelled files, and `dev` picks the best epoch. `force` replaces an earlier
+    output, `resume` continues a training that was stopped. `overrides` are KEY=VALUE texts for fields of the model's
+    config. `teacher` are checkpoints to distill from, with `teacher_weight` and `temperature`.
 
-    Projection models: `multi_label` rows have several labels with `label_separator` between them; `teacher_logits` is a
-    .npy file with one row for each row of `train`.
+    Projection models: `multi_label` rows have several labels separated by `label_separator`; `teacher_logits` is a .npy
+    file with one row per row of `train`.
 
-    Token models: `checkpoint` is fine-tuned; without it a new model of a `preset`'s sizes starts with the vocabulary
-    `vocab`. `compression` makes it smaller first, choosing on the rows of `train`, and `vocab_data` are the texts whose
-    tokens a pruned vocabulary keeps (default: those of the training). `movement` prunes weights during the training,
-    `transfer` and `unlabelled` learn from the teacher before it. powerbert alone: `fine_tune_epochs`, `search_epochs` and
-    `keep_share`, with which it searches for the tokens to keep.
+    Token models: `checkpoint` is fine-tuned; without it, a new model in the sizes of `preset` starts with the
+    vocabulary `vocab`. `compression` makes it smaller first, choosing on the rows of `train`; a pruned vocabulary keeps
+    the tokens of `vocab_data` (default: the texts of the training). `movement` prunes weights during the training,
+    `transfer` and `unlabelled` learn from the teacher before it. powerbert only: `fine_tune_epochs`, `search_epochs`
+    and `keep_share` control the search for the tokens to keep.
     """
 
     train: Path
@@ -178,9 +178,9 @@ class TrainRequest:
 
     @property
     def inputs(self) -> tuple[tuple[str, Path | None], ...]:
-        """The files and folders that are read, with their flags: the output must be apart from them."""
+        """The files and folders that are read, with their flags: the output must not be among them."""
         names = ("train", "dev", "checkpoint", "unlabelled", "teacher_logits")
-        # Of a folder only the tokenizer is read: the output may lie beside it.
+        # Only the tokenizer of a folder is read: the output may be beside it.
         places = [self.vocab / name for name in TOKENIZER_FILES] if self.vocab else []
         several = [("--vocab", path) for path in places] + [("--teacher", path) for path in self.teacher]
         several += [("--vocab-data", path) for path in self.vocab_data]
@@ -198,5 +198,5 @@ class TrainRequest:
 
 
 def flag_of(name: str) -> str:
-    """The flag of a field: what the user typed, for messages."""
+    """The flag of a field, for messages."""
     return "--" + ("set" if name == "overrides" else name.replace("_overrides", "_set").replace("_", "-"))

@@ -1,4 +1,4 @@
-"""`TrainResult`: what a training found, as a value, as JSON holds it, and in one line."""
+"""`TrainResult`: the outcome of a training, as a value, as JSON and as one line."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from models_tf.tasks.score import metric_title, metric_unit
 
 @dataclass(frozen=True, kw_only=True)
 class TrainResult:
-    """`output` holds the checkpoint of `best_epoch`, of `epochs` that were trained. `dev_score` is in the unit of `metric`:
-    accuracy and F1 in per cent. `record` is what `--json` prints, with what is special about a kind of model.
+    """`output` holds the checkpoint of `best_epoch`, out of `epochs` trained. `dev_score` is in the unit of `metric`:
+    accuracy and F1 in percent. `record` is what `--json` prints, with extras of the kind of model.
     """
 
     output: Path
@@ -27,7 +27,7 @@ class TrainResult:
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> "TrainResult":
         names = ("best_epoch", "epochs", "seconds", "dev_rows")
-        # Projection models measure a share.
+        # Projection models record a share.
         factor = 100 if "dev_accuracy" in record else 1
         return cls(
             output=Path(record["output"]),

@@ -1,4 +1,4 @@
-"""From a `TrainRequest` to the settings of a training: which defaults hold, and what KEY=VALUE texts change."""
+"""From a `TrainRequest` to the settings of a training: defaults, and changes by KEY=VALUE texts."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ def for_projection(request: "TrainRequest") -> TrainingSettings:
 
 
 def for_tokens(request: "TrainRequest") -> TokenSettings:
-    """A task that the family of models has one head for is its default."""
+    """The default task is that of the family's first head."""
     given = _given(request, TokenSettings)
     family = registry.get(request.model).family()
     given.setdefault("task", next(task for task, head in HEAD_OF_TASK.items() if head == family.heads[0]))
@@ -43,7 +43,7 @@ def for_tokens(request: "TrainRequest") -> TokenSettings:
 
 
 def _given(request: "TrainRequest", kind: type) -> dict[str, Any]:
-    """The fields that the settings share with the request, where the request says something."""
+    """The fields that the settings share with the request and that the request sets."""
     names = [field.name for field in dataclasses.fields(kind)]
     return {name: getattr(request, name) for name in names if hasattr(request, name) and request.is_given(name)}
 
@@ -55,7 +55,8 @@ def _movement(request: "TrainRequest") -> MovementSettings | None:
     del own["kind"], own["keep"]  # they have flags
     if request.movement == SOFT and request.movement_keep is not None:
         raise InputError(
-            "--movement-keep is for --movement topk; what soft keeps follows from --movement-set penalty and threshold. "
+            "--movement-keep is for --movement topk; "
+            "what soft keeps follows from --movement-set penalty and threshold. "
             f"Received: --movement-keep {request.movement_keep}."
         )
     keep: dict[str, Any] = {} if request.movement_keep is None else {"keep": request.movement_keep}

@@ -1,8 +1,8 @@
 """From a request to a trained token model: vocabulary, labels, rows, student, compression, teacher, loop.
 
 A model may be made smaller before it is trained. Its vocabulary is pruned before any row is read; the rest is chosen on
-the rows of the training file. A training that is resumed chooses again, on the same rows: its weights come from the saved
-state, and a state of other widths is refused.
+the training rows. A resumed training chooses again on the same rows: its weights come from the saved state, and a state
+of other widths is refused.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ from models_tf.training.transfer_settings import JOINT, PROGRESSIVE
 def train_tokens(
     request: TrainRequest, settings: TokenSettings, folder: TrainingFolder, progress: Progress, command: str
 ) -> dict[str, Any]:
-    """Checks everything that can be checked, then trains. Writes nothing before the checks are done."""
+    """Checks everything it can, then trains. Writes nothing before the checks are done."""
     place = settings.teacher[0] if settings.teacher else None
     teacher = token_teacher.load_teacher(place, settings) if place else None
     start = checkpoint.open_checkpoint(settings.checkpoint, model=request.model) if settings.checkpoint else None
@@ -80,7 +80,7 @@ def train_tokens(
 def _pruned(
     request: TrainRequest, files: dict[str, bytes], source: str, head: str, parsed: Mapping[Path, Any]
 ) -> PrunedVocabulary | None:
-    """The vocabulary to train with. Its texts are `vocab_data`, by default all that the training reads."""
+    """The vocabulary to train with, from `vocab_data`, by default from all texts of the training."""
     wanted = request.compression
     if wanted is None or not wanted.prune_vocab:
         return None
@@ -95,8 +95,9 @@ def _pruned(
 def _compressed(
     request: TrainRequest, student: EncoderCheckpoint, rows: TaskRows, pruned: PrunedVocabulary | None
 ) -> tuple[EncoderCheckpoint, dict[str, Any] | None]:
-    """The student to train, and the record of what was removed; unchanged, and None, where nothing is asked for. `rows` and
-    `student` have the `pruned` vocabulary already.
+    """The student to train and the record of what was removed; without compression, the same student and None.
+
+    `rows` and `student` already have the `pruned` vocabulary.
     """
     wanted = request.compression
     if wanted is None:
@@ -108,8 +109,8 @@ def _compressed(
         return student, {**record, "model": student.model_name, "settings": wanted.to_dict()}
     if settings.needs_gradients and student.new_tensors:
         raise InputError(
-            f"Importance needs a checkpoint with a head for this task. Received: {request.checkpoint}, whose head is new; "
-            "train it first, then compress."
+            "Importance needs a checkpoint with a head for this task. "
+            f"Received: {request.checkpoint}, whose head is new; train it first, then compress."
         )
     made = compress_checkpoint(student, settings, ChosenBy(rows=rows), source=f"Checkpoint {request.checkpoint}")
     name = made.checkpoint.model_name
@@ -117,8 +118,8 @@ def _compressed(
 
 
 def record_file(record: dict[str, Any] | None, command: str, resumed: Path | None = None) -> dict[str, bytes]:
-    """What was removed, as a file to lie beside every checkpoint of the training. A training that is `resumed` from a
-    folder keeps the record that its weights were chosen by.
+    """What was removed, as a file beside every checkpoint of the training. A training `resumed` from a folder keeps the
+    record by which its weights were chosen.
     """
     if record is None:
         return {}
@@ -130,6 +131,6 @@ def record_file(record: dict[str, Any] | None, command: str, resumed: Path | Non
 def _check_turns(settings: TokenSettings, student: EncoderCheckpoint) -> None:
     if settings.transfer == PROGRESSIVE and student.config.shared_layers:
         raise InputError(
-            "--transfer progressive gives each layer a turn of its own, which layers that share weights do not have: use "
-            f"--transfer {JOINT}. Received: shared layers {', '.join(map(str, student.config.shared_layers))}."
+            "--transfer progressive gives each layer a turn of its own, which layers that share weights do not have: "
+            f"use --transfer {JOINT}. Received: shared layers {', '.join(map(str, student.config.shared_layers))}."
         )

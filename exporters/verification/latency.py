@@ -1,8 +1,8 @@
-"""Latency of the files: one row, one thread, median, at the sequence lengths of the rows given.
+"""Latency of the files: one row, one thread, median, at the sequence lengths of the given rows.
 
-For a length other than the file's own a copy of the features-in graph is made in memory (`other_length.py`). This is the
-time of the machine that exports: it ranks files and does not predict a phone. What cannot be timed is a note, never an
-error.
+For other lengths than the file's own, a copy of the features-in graph is made in memory (`other_length.py`). The times
+are those of the exporting machine: they rank files and do not predict a phone. A file that cannot be timed gives a
+note, never an error.
 """
 
 import time
@@ -18,13 +18,13 @@ from exporters.report.report import Latency
 LENGTHS = (32, 128, 512)
 _WARM_UP = 3
 _MIN_RUNS, _MAX_RUNS = 5, 100
-_SECONDS = 0.15  # for one file and length: the whole table costs some seconds
+_SECONDS = 0.15  # per file and length: the whole table takes some seconds
 
 
 def latencies(
     placed: Iterable[Placed], rows: Callable[[str], Mapping[int, Feed]], *, own: int
 ) -> tuple[tuple[Latency, ...], tuple[str, ...]]:
-    """Each file on the `rows` of its graph, by sequence length; `own` is the length of the files. And notes."""
+    """Each file on the `rows` of its graph, by sequence length, and notes; `own` is the length of the files."""
     found: list[Latency] = []
     failed: dict[tuple[str, str], list[int]] = {}  # file and reason -> lengths
     for one in placed:
@@ -32,7 +32,7 @@ def latencies(
         for length in feeds:
             try:
                 median, runs = _median_ms(_run(one, feeds, length, own))
-            except Exception as error:  # noqa: BLE001 - the files are verified: no trouble of a runtime here may lose them
+            except Exception as error:  # noqa: BLE001 - the files are verified: a runtime error here must not lose them
                 failed.setdefault((one.name, _first_line(error)), []).append(length)
             else:
                 found.append(Latency(file=one.name, seq_len=length, median_ms=median, runs=runs))
@@ -68,7 +68,7 @@ def _run(placed: Placed, feeds: Mapping[int, Feed], length: int, own: int) -> Ca
     for copy in placed.format.copies(content, own=own, length=length):
         try:
             made = start(copy, feeds[length])
-        except Exception as error:  # noqa: BLE001 - time on a wrong axis: each runtime has its own errors for that
+        except Exception as error:  # noqa: BLE001 - time on the wrong axis: each runtime has its own error for that
             reason = reason or error
             continue
         if made.shapes == first.shapes:

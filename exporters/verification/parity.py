@@ -1,6 +1,6 @@
 """Do two implementations compute the same logits? Differences as numbers, and whether they are within the limit.
 
-Pure functions on arrays. Limits belong to the recipe (`quantize/recipe.py`); `checks.py` says what is compared with what.
+Pure functions on arrays. Limits are in `quantize/recipe.py`; `checks.py` says what is compared with what.
 """
 
 from dataclasses import dataclass
@@ -9,23 +9,22 @@ import numpy as np
 
 from quantize.recipe import EXACT
 
-# A model that drops tokens ranks them first. Where the last token kept and the first dropped differ by rounding only, two
-# right implementations may keep different ones and then answer differently: such a row is undecided. Between two orders of
-# sums the significance of a token was seen to differ by up to 4e-6 (6 layers, 256 tokens), so two of them by 8e-6.
+# A token-dropping model ranks tokens first. If the last one kept and the first one dropped differ only by rounding, two
+# correct implementations may keep different ones and answer differently: such a row is undecided. Summing in another
+# order changed the significance of a token by up to 4e-6 (6 layers, 256 tokens), so two of them differ by up to 8e-6.
 UNDECIDED_MARGIN = 2e-5
-# Of 256 rows of a trained model (6 layers, 256 tokens) 2 differed so. More than this share, and more than two, are no accident.
+# Of 256 rows of a trained model (6 layers, 256 tokens), 2 were undecided. More than this share, and than two, is a bug.
 UNDECIDED_SHARE, _FEW_UNDECIDED = 0.05, 2
-# Answers that are all smaller are a difference of larger numbers, whose rounding they keep.
+# Smaller answers are differences of larger numbers and carry their rounding.
 _SMALLEST_SCALE = 1e-2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parity:
-    """A candidate compared with its reference, over all rows and labels. `limit` is None where nothing is demanded.
+    """A candidate compared with its reference, over all rows and labels. `limit` is None if there is none.
 
-    `scale` is what a relative limit was taken of, 1 for an absolute one. `argmax_agreement` is None where there is one
-    number a row, which is always the largest. `undecided` rows differ by more than the limit and are left out: see
-    `UNDECIDED_MARGIN`.
+    `scale` is the base of a relative limit, 1 for an absolute one. `argmax_agreement` is None with one number per row.
+    `undecided` rows differ by more than the limit and are left out: see `UNDECIDED_MARGIN`.
     """
 
     candidate: str
@@ -51,8 +50,9 @@ class Parity:
         """One line for the gate."""
         if self.too_many_undecided:
             return (
-                f"{self.candidate} against {self.reference}: expected at most {100 * UNDECIDED_SHARE:g} % of the rows to "
-                f"keep other tokens. Received: {self.undecided} of {self.rows + self.undecided}."
+                f"{self.candidate} against {self.reference}: "
+                f"expected at most {100 * UNDECIDED_SHARE:g} % of the rows to keep other tokens. "
+                f"Received: {self.undecided} of {self.rows + self.undecided}."
             )
         limit = "exactly equal" if self.limit == EXACT else f"max-abs at most {self.limit:g}"
         return (
@@ -70,13 +70,13 @@ def compare(
     limit: float | None = None,
     relative: bool = False,
 ) -> Parity:
-    """Compare `logits` with `expected`, both [rows, labels]; a `relative` limit is that of the largest expected one."""
+    """Compare `logits` with `expected`, both [rows, labels]; a `relative` limit is a share of the largest expected."""
     if logits.shape != expected.shape or logits.ndim != 2 or not logits.size:
         raise ValueError(f"Logits must have one shape [rows, labels]. Received: {logits.shape} and {expected.shape}.")
     if np.isfinite(logits).all() and np.isfinite(expected).all():
         difference = np.abs(logits.astype(np.float64) - expected.astype(np.float64))
         max_abs, mean_abs = float(difference.max()), float(difference.mean())
-    else:  # also where both are NaN: no model may answer so
+    else:  # also if both are NaN: no model may answer that
         max_abs = mean_abs = float("inf")
     scale = max(float(np.abs(expected[np.isfinite(expected)]).max(initial=0.0)), _SMALLEST_SCALE) if relative else 1.0
     return Parity(

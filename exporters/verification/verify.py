@@ -1,8 +1,7 @@
-"""Verification: every file written, on the same rows, compared with what it must equal.
+"""Verification: compares every written file, on the same rows, with what it must equal.
 
-Float files are compared with Keras, text-in with features-in, quantized with float or Keras, so that conversion error and
-quantization error stay apart. Rows go through in chunks: memory does not grow with their number. Only outputs
-are kept.
+Float files are compared with Keras, text-in with features-in, quantized with float or Keras, so that conversion error
+and quantization error stay apart. Rows go through in chunks and only outputs are kept, so memory hardly grows.
 """
 
 from collections.abc import Sequence
@@ -19,17 +18,17 @@ from exporters.verification.parity import UNDECIDED_MARGIN, Parity, compare
 
 _CHUNK_ROWS = 256
 _WORKERS = 2
-# Two runtimes may round an int8 value differently; a runtime that cannot run a file answers with something else
-# altogether (zeros were seen), which is near chance: half of the rows is far from both.
+# Two runtimes may round an int8 value differently; a runtime that cannot run a file gives something else altogether
+# (zeros were seen), which is near chance. Half of the rows is far from both.
 _SAME_MODEL = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """A runner, the name of the runner it is compared with (None for the reference of all), and the largest difference.
+    """A runner, the name of its reference (None for the first reference), and the largest difference allowed.
 
-    A `relative` limit is that of the reference's largest answer. `most` rows are run, all when None; a check that is not
-    `scored` has no accuracy.
+    A `relative` limit is a share of the reference's largest answer. `most` rows are run, all when None; a check that is
+    not `scored` has no accuracy.
     """
 
     runner: Runner
@@ -50,7 +49,7 @@ class Verification:
 def verify(checks: Sequence[Check], probes: Sequence[Check], examples: Examples, *, seed: int = 0) -> Verification:
     """Runs `checks` on all rows and `probes` (other runtimes, each start costly) on the first chunk.
 
-    A check is compared with an earlier one. The first is what accuracy drops are counted from.
+    A check is compared with an earlier one. Accuracy drops are counted from the first.
     """
     parts: dict[str, list[Outputs]] = {check.runner.name: [] for check in checks}
     probed: list[Outputs | str] = []
@@ -65,7 +64,7 @@ def verify(checks: Sequence[Check], probes: Sequence[Check], examples: Examples,
             probed += [job.result() for job in pending]
             done += _rows(feed)
     whole = {name: joined(chunks) for name, chunks in parts.items()}
-    # The reference may say how clearly it chose what it answers from.
+    # The reference may say how clearly it chose its tokens.
     margins = next((outputs.pop(MARGIN) for outputs in whole.values() if MARGIN in outputs), None)
     parities = [
         _compare(check, whole[check.runner.name], check.against, whole[check.against], examples, margins=margins)
@@ -87,7 +86,7 @@ def _rows(values: Feed) -> int:
 
 
 def _first(feed: Feed, most: int | None, done: int = 0) -> Feed:
-    """The rows of a feed that a check still wants."""
+    """The rows of a feed that a check still needs."""
     if most is None or _rows(feed) <= most - done:
         return feed
     return {name: values[: most - done] for name, values in feed.items()}
@@ -102,7 +101,7 @@ def _compare(
     *,
     margins: np.ndarray | None,
 ) -> Parity:
-    """On the rows that both have; of those with a margin of nothing only where that makes no difference."""
+    """On the rows that both have. Rows with hardly any margin count only if their answers agree."""
 
     def judge(rows: Sequence[int], limit: float | None, *, relative: bool = False) -> Parity:
         chosen, picked = examples.take(rows), list(rows)
@@ -123,8 +122,9 @@ def _compare(
 
 def _undecided(parity: Parity) -> str:
     return (
-        f"{parity.candidate}: {parity.undecided} of {parity.rows + parity.undecided} rows are undecided: the last token that "
-        f"{parity.reference} keeps and the first that it drops differ by rounding only, and the answers differ."
+        f"{parity.candidate}: {parity.undecided} of {parity.rows + parity.undecided} rows are undecided: "
+        f"the last token that {parity.reference} keeps and the first that it drops differ by rounding only, "
+        "and the answers differ."
     )
 
 

@@ -1,7 +1,7 @@
-"""What speaks against a recipe in an .onnx file: one check for each recipe.
+"""Where an .onnx file deviates from its recipe: one check per recipe.
 
-Static int8 is QDQ form, so types are read through DequantizeLinear. Reads the file alone and knows nothing of how it was
-made: a layer that a tool silently left in float is found here.
+Static int8 is in QDQ form, so types are read through DequantizeLinear. Looks only at the file, not at how it was made,
+so it finds a layer that a tool silently left in float.
 """
 
 from collections import Counter
@@ -47,9 +47,9 @@ def _check_int8(graph: OnnxGraph) -> Iterator[str]:
 
 
 def _check_operator(graph: OnnxGraph, node: Any, kept: set[int]) -> Iterator[str]:
-    """All that an operator reads must come from DequantizeLinear, all that it makes must go to QuantizeLinear.
+    """An operator must read only from DequantizeLinear and write only to QuantizeLinear.
 
-    What it makes may also go to operators in `kept`, for which the runtime has no integer kernel.
+    It may also write to operators in `kept`, for which the runtime has no integer kernel.
     """
     for position, name in enumerate(node.input):
         if not graph.is_float(name):
@@ -82,7 +82,7 @@ def _check_dequantize(graph: OnnxGraph, node: Any) -> Iterator[str]:
     """An activation must be read as it was written."""
     source = graph.origin(node.input[0])
     if source is None or source.op_type != "QuantizeLinear":
-        return  # a constant, or the input, which have checks of their own
+        return  # a constant or the input, which have their own checks
     pairs = list(zip(source.input[1:], node.input[1:], strict=False))
     if len(source.input) != len(node.input) or any(
         not np.array_equal(graph.constants.get(one, np.nan), graph.constants.get(other, np.nan)) for one, other in pairs
@@ -121,7 +121,7 @@ def _channel_axis(node: Any, rank: int) -> int:
 
 
 def _axis(dequantize: Any) -> int:
-    """Axis of the scales; 1 is what ONNX takes when none is named."""
+    """Axis of the scales; ONNX's default is 1."""
     return next((int(attribute.i) for attribute in dequantize.attribute if attribute.name == "axis"), 1)
 
 
@@ -152,7 +152,7 @@ def _check_dynamic(graph: OnnxGraph) -> Iterator[str]:
 
 
 def _reads_table(graph: OnnxGraph, node: Any) -> bool:
-    """Whether a DequantizeLinear makes float what was looked up in an 8-bit table."""
+    """Whether a DequantizeLinear reads values looked up in an 8-bit table."""
     source = graph.producers.get(node.input[0])
     return source is not None and source.op_type == "Gather" and source.input[0] in graph.constants
 
@@ -184,7 +184,7 @@ def _of_graph(check: Callable[[OnnxGraph], Iterator[str]]) -> Check:
     return found
 
 
-# Recipe -> what speaks against it.
+# Recipe -> its check.
 AUDITS: dict[str, Check] = {
     "float32": _of_graph(_check_float32),
     "fp16": _of_graph(_check_fp16),

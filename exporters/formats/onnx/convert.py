@@ -1,7 +1,7 @@
 """Traced function -> float ONNX model with named inputs and outputs. Quantization comes after, from this model.
 
-The batch axis becomes symbolic where the graph allows it, which is found out by running it. Leaves out text input and
-every recipe: one conversion serves them all.
+The batch axis becomes symbolic if the graph allows it, which is tried by running it. Leaves out text input and recipes:
+one conversion serves them all.
 """
 
 import gc
@@ -16,19 +16,19 @@ from quantize.onnx.passes.compact import compact
 from quantize.onnx.passes.computed_bias import computed_bias
 from quantize.onnx.session import make_session
 
-# Opset 17 (ONNX 1.12, 2022) runs in ONNX Runtime 1.12 and later, and has all that the models here need.
+# Opset 17 (ONNX 1.12, 2022) runs in ONNX Runtime 1.12 and later, and has everything the models here need.
 OPSET = 17
 BATCH = "batch"
 _LARGE = 4096  # elements
 
 
 def to_onnx(concrete_function: Any, rows: Mapping[str, np.ndarray] | None = None) -> onnx.ModelProto:
-    """The float model. A function traced for one row takes any number, if it can: `rows` are some to try it with;
-    without them they are random.
+    """The float model. A function traced for one row takes any number of rows if it can, tried with `rows` (default:
+    random ones).
     """
     with quiet():
         model, inputs, outputs = _convert(concrete_function)
-    gc.collect()  # graphs are full of cycles, and each holds all weights
+    gc.collect()  # graphs have reference cycles, and each holds all weights
     computed_bias(model)
     compact(model, names=inputs | outputs)
     _free_batch(model, rows or _random_rows(model))
@@ -36,10 +36,10 @@ def to_onnx(concrete_function: Any, rows: Mapping[str, np.ndarray] | None = None
 
 
 def _convert(concrete_function: Any) -> tuple[onnx.ModelProto, dict[str, str], dict[str, str]]:
-    """The model as tf2onnx makes it, and its names of inputs and outputs with those of the signature.
+    """The model as tf2onnx makes it, and its input and output names with those of the signature.
 
-    The same steps as in `tf2onnx.convert.from_graph_def`, which holds some forty copies of all weights on its way: 100 MB
-    of them made 5 GB. Here matrices stay outside meanwhile.
+    The same steps as `tf2onnx.convert.from_graph_def`, which holds some forty copies of all weights along the way:
+    100 MB became 5 GB. Here the matrices stay outside meanwhile.
     """
     import tensorflow as tf
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
@@ -47,7 +47,7 @@ def _convert(concrete_function: Any) -> tuple[onnx.ModelProto, dict[str, str], d
 
     frozen = convert_variables_to_constants_v2(concrete_function)
     inputs = {tensor.name: tensor.name.split(":")[0] for tensor in frozen.inputs}
-    # The names of a dictionary's values come in the order of its sorted keys.
+    # The values of a dictionary come in the order of its sorted keys.
     outputs = dict(zip([t.name for t in frozen.outputs], sorted(concrete_function.structured_outputs), strict=True))
     definition = frozen.graph.as_graph_def()
     del frozen
@@ -72,9 +72,9 @@ def _convert(concrete_function: Any) -> tuple[onnx.ModelProto, dict[str, str], d
 
 
 def _take_matrices(definition: Any) -> dict[str, np.ndarray]:
-    """Makes inputs of the large matrices in a GraphDef; their values by the names of the tensors.
+    """Turns the large matrices of a GraphDef into inputs; returns their values by tensor name.
 
-    Only multiplications and look-ups read matrices, and no optimization of tf2onnx looks into them.
+    Only multiplications and look-ups read matrices, and no optimization of tf2onnx needs their values.
     """
     import tensorflow as tf
 
@@ -94,14 +94,14 @@ def _take_matrices(definition: Any) -> dict[str, np.ndarray]:
 
 
 def _free_batch(model: onnx.ModelProto, rows: Mapping[str, np.ndarray]) -> None:
-    """Gives inputs and outputs a first axis called "batch", if three rows at once then give what they give one by one."""
+    """Names the first axis of inputs and outputs "batch", if three rows at once give what they give one by one."""
     rows = {name: values[np.arange(3) % len(values)] for name, values in rows.items()}
     run = _session(model)
     single = [run({name: values[i : i + 1] for name, values in rows.items()}) for i in range(3)]
     del run
     graph = model.graph
     shapes = {node.input[1] for node in graph.node if node.op_type == "Reshape"}
-    changed = []  # what is put back if it does not work: a copy of the whole model would be large
+    changed = []  # to undo if it does not work: a copy of the whole model would be large
     for value in (*graph.input, *graph.output):
         changed.append((value, type(value).FromString(value.SerializeToString())))
         value.type.tensor_type.shape.dim[0].dim_param = BATCH
@@ -132,7 +132,7 @@ def _same(single: list[list[np.ndarray]], model: onnx.ModelProto, rows: Mapping[
 
 
 def _session(model: onnx.ModelProto) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarray]]:
-    # Level 4: that a run with several rows may fail is expected.
+    # Level 4: a run with several rows may fail, which is expected.
     session = make_session(model.SerializeToString(), log_severity_level=4)
     return lambda rows: session.run(None, dict(rows))
 

@@ -1,7 +1,7 @@
 """The parts of an .onnx file: its operators as `OpGraph`, and the time of each part on ONNX Runtime.
 
-The runtime's own profiler gives the time of every kernel by the name of its node, in whole microseconds. It is that of
-the graph after all optimizations that a user gets: the optimized graph is saved, and parts are found in it.
+The runtime's own profiler gives the time of every kernel by node name, in whole microseconds. It times the graph after
+all optimizations that a user gets: the optimized graph is saved, and parts are found in it.
 """
 
 import json
@@ -48,7 +48,7 @@ Shapes = Mapping[str, tuple[list[tuple[int, ...]], tuple[int, ...]]]  # of input
 
 
 def read(graph: Any, shapes: Shapes | None = None) -> OpGraph:
-    """Multiply-adds are counted where `shapes` are given."""
+    """Multiply-adds are counted only with `shapes`."""
     constants: dict[Hashable, int] = {item.name: item.ByteSize() for item in graph.initializer}
     elements = {item.name: int(np.prod(item.dims, dtype=np.int64)) for item in graph.initializer}
     ops = []
@@ -76,7 +76,7 @@ def read(graph: Any, shapes: Shapes | None = None) -> OpGraph:
 
 
 def _kind(node: Any) -> tuple[str, int]:
-    """And the position of the weights, for kinds that have them."""
+    """The kind, and the position of the weights if it has some."""
     if node.op_type in _MATMULS:
         return MATMUL, _MATMULS[node.op_type][1]
     if node.op_type in _CONVOLUTIONS:
@@ -91,13 +91,13 @@ def _attribute(node: Any, name: str, default: int) -> int:
 
 
 def measure(file: OnnxFile, plan: Plan, feed: Feed, rounds: int) -> tuple[Timing, dict[str, int]]:
-    """One thread; each round runs the file once as it is and once with the profiler. Also gives the multiply-adds of each
-    part, for shapes are known only when it runs.
+    """One thread; each round runs the file once plain and once with the profiler. Also counts the multiply-adds of each
+    part, since shapes are known only at run time.
     """
     model = onnx.ModelProto()
     model.CopyFrom(file.model)
     for number, node in enumerate(model.graph.node):
-        node.name = f"node{number}"  # ours have none, and the profiler goes by them
+        node.name = f"node{number}"  # ours have no names, and the profiler goes by them
     named = model.SerializeToString()
     rows = {name: np.asarray(row) for name, row in feed.items()}
     with tempfile.TemporaryDirectory(prefix="export-mobile-profile-") as folder:
@@ -125,7 +125,7 @@ def measure(file: OnnxFile, plan: Plan, feed: Feed, rounds: int) -> tuple[Timing
 def _multiply_adds(
     graph: Any, content: bytes, plan: Plan, rows: Mapping[str, np.ndarray], folder: str
 ) -> dict[str, int]:
-    """Of the file's own graph: an optimized one may pad channels to the width of the processor."""
+    """Counted in the file's own graph: an optimized one may pad channels to the width of the processor."""
     import onnxruntime
 
     level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -138,7 +138,7 @@ def _multiply_adds(
 
 
 def _events(session: Any) -> list[dict[str, Any]]:
-    """Of all kernels that the profiler saw."""
+    """The events of all kernels that the profiler saw."""
     events = json.loads(Path(session.end_profiling()).read_bytes())
     return [event for event in events if event["name"].endswith(_KERNEL_TIME)]
 
@@ -148,7 +148,7 @@ def _run(session: Any, rows: Mapping[str, np.ndarray]) -> Callable[[], Any]:
 
 
 def _seconds(events: list[dict[str, Any]]) -> dict[str, list[float]]:
-    """Of each node in each run that counts."""
+    """Seconds of each node in each run that counts."""
     found: dict[str, list[float]] = {}
     for event in events:
         found.setdefault(event["name"].removesuffix(_KERNEL_TIME), []).append(event["dur"] / 1e6)

@@ -15,9 +15,9 @@ FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOU
 
 
 def _value_types(model: onnx.ModelProto) -> list[tuple[str, int]]:
-    """Names and types of inputs, outputs and the tensors between them; of the latter none where they cannot be inferred."""
+    """Names and types of inputs, outputs and, where they can be inferred, the tensors between them."""
     graph = model.graph
-    if not model.functions:  # a function that calls itself would never end
+    if not model.functions:  # inference would never end on a function that calls itself
         with contextlib.suppress(onnx.shape_inference.InferenceError, ValueError):
             graph = onnx.shape_inference.infer_shapes(model).graph
     values = (*graph.input, *graph.output, *graph.value_info)
@@ -44,7 +44,7 @@ class OnnxGraph:
         self.dtypes = dict(Counter(names).most_common())
 
     def is_float(self, name: str) -> bool:
-        """Whether the tensor is float; one of unknown type counts as such."""
+        """Whether the tensor is float; an unknown type counts as float."""
         return bool(name) and self.kinds.get(name, onnx.TensorProto.FLOAT) in FLOATS
 
     def origin(self, name: str) -> Any:
@@ -55,7 +55,7 @@ class OnnxGraph:
         return node
 
     def destinations(self, name: str) -> Iterator[Any]:
-        """The operators that compute with the values of the tensor, after any moves; None for an output of the model."""
+        """The operators that compute with the tensor's values, after any moves; None for an output of the model."""
         waiting, seen = [name], {name}
         while waiting:
             name = waiting.pop()
@@ -72,7 +72,7 @@ class OnnxGraph:
         """Constants that are looked up: embeddings."""
         for node in self.nodes:
             values = self.constants.get(node.input[0]) if node.op_type == LOOKUP else None
-            # A table of whole numbers (an order of tokens) is looked up as it is: there is nothing to round.
+            # A table of whole numbers (an order of tokens) stays as it is: there is nothing to round.
             if values is not None and values.size >= MIN_WEIGHT_ELEMENTS and values.dtype not in (np.int32, np.int64):
                 yield values
 

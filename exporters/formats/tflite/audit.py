@@ -1,6 +1,6 @@
-"""What speaks against a recipe in a .tflite file: one check for each recipe.
+"""Where a .tflite file deviates from its recipe: one check per recipe.
 
-Reads the file alone and knows nothing of how it was made: a layer that a tool silently left in float is found here.
+Looks only at the file, not at how it was made, so it finds a layer that a tool silently left in float.
 """
 
 from collections import Counter
@@ -49,11 +49,11 @@ def _check_int8(model: Any, graph: Any) -> Iterator[str]:
 
 
 def _allowed_in_float(model: Any, graph: Any) -> set[int]:
-    """Ids of the operators that static int8 leaves in float: layer norms, GELUs, what ranks tokens, and the steps into and
-    out of these.
+    """Ids of the operators that static int8 leaves in float: layer norms, GELUs, token ranking, and the steps into and
+    out of these regions.
 
-    A DEQUANTIZE reads int8 and is read in such a region alone, or makes an output; a QUANTIZE ends a region in int8. So a
-    product in float is found in any case: it is in no region, and what it reads or makes is float.
+    A DEQUANTIZE reads int8 and feeds only such a region, or an output; a QUANTIZE ends a region in int8. So a float
+    product is always found: it is in no region, and what it reads or writes is float.
     """
     region = {id(graph.operators[position]) for position in float_region(model, graph)}
     outputs = {int(i) for i in graph.outputs}
@@ -150,7 +150,7 @@ def _of_all_graphs(check: Callable[[Any, Any], Iterator[str]]) -> Check:
     return found
 
 
-# Recipe -> what speaks against it.
+# Recipe -> its check.
 AUDITS: dict[str, Check] = {
     "float32": _of_all_graphs(_check_float32),
     "fp16": _of_all_graphs(_check_fp16),

@@ -1,6 +1,6 @@
 """Traced function -> float .tflite bytes with named inputs and outputs. Quantization comes after, from these bytes.
 
-Leaves out text input (a pass puts the projection in front) and every recipe: one conversion serves them all.
+Leaves out text input (a pass puts the projection in front) and recipes: one conversion serves them all.
 """
 
 import tempfile
@@ -12,7 +12,7 @@ from quantize.tflite.flatbuffer import read_model, write_model
 
 
 def to_tflite(concrete_function: Any) -> bytes:
-    """The float model; input and output tensors are called as in the signature."""
+    """The float model; input and output tensors have the names of the signature."""
     import tensorflow as tf
 
     # The converter keeps the signature only if it can save the function, and for that it must own the variables.
@@ -21,11 +21,11 @@ def to_tflite(concrete_function: Any) -> bytes:
     with quiet():
         converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete_function], owner)
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
-        # The converter multiplies weights by the gammas of the norm in front of them, which saves nothing, for the skip path
-        # needs the product as well. Weights that several layers share would come out different, and be stored twice.
+        # The converter multiplies weights by the gammas of the norm before them. That saves nothing, as the skip path
+        # needs the product too, and weights shared by several layers would differ and be stored twice.
         converter._experimental_disable_fuse_mul_and_fc = shares_weights(concrete_function)  # noqa: SLF001
         model = read_model(converter.convert())
-    if not model.signatureDefs:  # the converter goes on without, if it cannot save the function to a file first
+    if not model.signatureDefs:  # the converter drops them silently if it cannot save the function first
         raise InputError(
             f"TensorFlow could not save the model in {tempfile.gettempdir()}: the folder for temporary files must have "
             "room for it. Set TMPDIR to another folder."
@@ -36,7 +36,7 @@ def to_tflite(concrete_function: Any) -> bytes:
 
 
 def shares_weights(concrete_function: Any) -> bool:
-    """Whether several products of matrices read one variable or constant."""
+    """Whether several matrix products read the same variable or constant."""
     found = []
     for operation in concrete_function.graph.get_operations():
         if operation.type != "MatMul":

@@ -1,8 +1,8 @@
 """The parts of a .tflite file: its operators as `OpGraph`, and the time of each part on LiteRT.
 
-LiteRT's Python interface has no profiler of operators, and XNNPACK would hide them. So each part becomes a file of its
-own, with that part's operators of all layers and the tensors between the parts as inputs and outputs; they hold what a
-run of the whole file computes. Kernels, weights and shapes are the same; what is lost is only what crosses the cuts.
+LiteRT's Python interface has no operator profiler, and XNNPACK would hide the operators. So each part becomes its own
+file, with that part's operators of all layers; the tensors between parts are inputs and outputs, filled from a run of
+the whole file. Kernels, weights and shapes are the same; only what crosses the cuts is lost.
 """
 
 import copy
@@ -41,7 +41,7 @@ _KINDS = {
 
 
 def read(model: Any) -> OpGraph:
-    """Tensors by their number; constants that are stored once are one constant."""
+    """Tensors by number; constants that are stored once are one constant."""
     graph = model.subgraphs[0]
     stored: dict[bytes, str] = {}
     names: dict[int, Hashable] = {}
@@ -60,7 +60,7 @@ def _op(model: Any, graph: Any, operator: Any, names: Mapping[int, Hashable]) ->
     inputs = [int(index) for index in operator.inputs if index >= 0]
     shapes = [_shape(graph.tensors[index]) for index in inputs]
     made = int(np.prod(_shape(graph.tensors[operator.outputs[0]]), dtype=np.int64))
-    each = 0  # multiply-adds for one number that is computed
+    each = 0  # multiply-adds per computed number
     if op_name(model, operator) == "BATCH_MATMUL":
         each = shapes[0][-2 if operator.builtinOptions.adjX else -1]
     elif kind == MATMUL:
@@ -84,7 +84,7 @@ def _shape(tensor: Any) -> tuple[int, ...]:
 
 
 def cut(model: Any, parts: list[frozenset[str]]) -> dict[str, Any]:
-    """A model of each part that has operators; tensors keep their numbers, which are the names of the inputs."""
+    """A model for each part with operators; tensors keep their numbers, which name the inputs."""
     graph = model.subgraphs[0]
     found = {}
     for part in PARTS:
@@ -99,7 +99,7 @@ def cut(model: Any, parts: list[frozenset[str]]) -> dict[str, Any]:
         piece, small = copy.copy(model), copy.copy(graph)
         small.operators = operators
         small.inputs = sorted(i for i in read_here - written if not is_constant(model, graph.tensors[i]))
-        # A part whose results nobody reads, such as a table that is looked up for nothing, still has to be computed.
+        # A part whose results nobody reads, such as an unused look-up, must still be computed.
         small.outputs = sorted(written & wanted) or sorted(written - read_here)
         small.tensors = list(graph.tensors)
         for index in small.inputs:
@@ -112,14 +112,14 @@ def cut(model: Any, parts: list[frozenset[str]]) -> dict[str, Any]:
 
 
 def _without_others(model: Any, graph: Any) -> list[Any]:
-    """The buffers, with those emptied that no operator of the part reads."""
+    """The buffers, emptied where no operator of the part reads them."""
     used = {graph.tensors[index].buffer for op in graph.operators for index in op.inputs if index >= 0}
     empty = type(model.buffers[0])()
     return [buffer if number in used else empty for number, buffer in enumerate(model.buffers)]
 
 
 def measure(file: TfliteFile, plan: Plan, feed: Feed, rounds: int) -> tuple[Timing, dict[str, int]]:
-    """One thread; each round runs the whole file and then every part of it. Also gives the multiply-adds of each part."""
+    """One thread; each round runs the whole file, then every part. Also counts the multiply-adds of each part."""
     content, graph = file.content, read(file.model)
     parts = assign(graph, plan)
     pieces = cut(file.model, parts)
@@ -134,13 +134,13 @@ def measure(file: TfliteFile, plan: Plan, feed: Feed, rounds: int) -> tuple[Timi
 
 
 def _values(content: bytes, feed: Feed, wanted: set[int]) -> dict[int, np.ndarray]:
-    """What the tensors between the parts hold in a run of the whole file."""
+    """The values of the tensors between the parts, from a run of the whole file."""
     from ai_edge_litert.interpreter import OpResolverType
 
     interpreter = _interpreter(
         content,
         experimental_preserve_all_tensors=True,
-        # A delegate does not give out what it computes on the way.
+        # A delegate does not expose intermediate values.
         experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
     )
     indices = {detail["name"]: detail["index"] for detail in interpreter.get_input_details()}

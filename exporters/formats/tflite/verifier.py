@@ -1,19 +1,19 @@
-"""Checks that every offset in a .tflite file stays inside of it, before generated code or a native runtime reads it.
+"""Checks that every offset in a .tflite file stays inside it, before generated code or a native runtime reads it.
 
-Python's flatbuffers runtime has no verifier: it would follow an offset to any place, also backwards from the end. Walks the
-tables that the schema names; of an operator's options, of which there are over a hundred kinds, the header alone. Leaves out
-what the numbers mean: see `file.py`.
+Python's flatbuffers runtime has no verifier: it would follow an offset anywhere, also backwards from the end. Walks the
+tables of the schema; of operator options, which have over a hundred kinds, only the header. Leaves out what the numbers
+mean: see `file.py`.
 """
 
 import struct
 from collections.abc import Iterator
 
 _IDENTIFIER = b"TFL3"
-# As in the verifier of the C++ library: small files must not name the same tables over and over.
+# As in the C++ verifier: small files must not name the same tables over and over.
 _MOST_TABLES = 1_000_000
 
-# A field of a table by its slot: the bytes of one element of a vector, or the table(s) that it points to. Slots that are
-# not listed hold plain numbers.
+# The fields of a table by slot: the bytes per element of a vector, or the table(s) it points to. Slots not listed hold
+# plain numbers.
 _TEXT, _BYTES, _INT32, _INT64, _OPTIONS = 1, 1, 4, 8, "Options"
 _TABLES: dict[str, dict[int, int | str | list[str]]] = {
     "Model": {
@@ -40,7 +40,7 @@ _TABLES: dict[str, dict[int, int | str | list[str]]] = {
 
 
 def verify(data: bytes) -> None:
-    """Raises ValueError where the file is not whole."""
+    """Raises ValueError if the file is broken."""
     if data[4:8] != _IDENTIFIER:
         raise ValueError(f"{data[4:8]!r} at byte 4, not {_IDENTIFIER!r}")
     waiting = [("Model", _number(data, 0, "<I"))]
@@ -53,7 +53,7 @@ def verify(data: bytes) -> None:
 
 
 def _table(data: bytes, kind: str, place: int) -> Iterator[tuple[str, int]]:
-    """Checks a table; the tables that it points to."""
+    """Checks a table and yields the tables it points to."""
     header = place - _number(data, place, "<i")
     slots, size = _number(data, header, "<H"), _number(data, header + 2, "<H")
     if slots < 4 or slots % 2 or size < 4:

@@ -1,4 +1,4 @@
-"""The oldest TensorFlow Lite that runs a file, as far as the versions of its operators tell."""
+"""The oldest TensorFlow Lite that runs a file, judged by its operator versions."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from exporters.formats.tflite.tensors import scales, weights
 from quantize.tflite.graph import op_name
 from quantize.tflite.passes.prepend_projection import CUSTOM_OP
 
-# Oldest TFLite for an operator's version (tensorflow/lite/tools/versioning/runtime_version.cc), where it is later than
-# 2.3, which stands for all versions listed in `_OLD_VERSIONS`.
+# Oldest TFLite for an operator's version (tensorflow/lite/tools/versioning/runtime_version.cc), if later than 2.3; 2.3
+# covers all versions in `_OLD_VERSIONS`.
 _NEW_VERSIONS = {
     ("CAST", 2): (2, 7),
     ("CAST", 3): (2, 8),
@@ -51,12 +51,12 @@ _OLD_VERSIONS = {
     "TRANSPOSE": 4,
     "UNPACK": 2,
 }
-# Static int8 with scales per channel has no version of its own in FULLY_CONNECTED; this is the oldest runtime it ran in.
+# FULLY_CONNECTED has no version for static int8 with per-channel scales; this is the oldest runtime that ran it.
 _CHANNEL_DENSE = (2, 14)
 
 
 def min_runtime(model: Any) -> str:
-    """Empty when a version is not in the tables."""
+    """Empty if a version is not in the tables."""
     needed = (2, 3)
     for graph in model.subgraphs:
         for name, tensor, _ in weights(model, graph):
