@@ -1,10 +1,10 @@
-"""A smaller word embedding: pruned to the words of a file, factorised, and factorised and distilled; size and accuracy.
+"""Size and accuracy of a smaller word embedding: pruned to the words of a file, factorised, or also distilled.
 
     python benchmarks/embedding.py CHECKPOINT PREPARED WORK --report FILE
 
-CHECKPOINT is a fine-tuned BERT, PREPARED a folder of `prepare_data.py` with `sst2/`. With --shared, layers that share weights are
-compared as well, from the first layer of each group and from the mean, after the same few steps; on held-out rows of the train
-set, for it is a choice.
+CHECKPOINT is a fine-tuned BERT, PREPARED a folder of `prepare_data.py` with `sst2/`. --shared also compares layers that
+share weights, started from the first layer of each group or from the mean, after the same few steps. As that is a
+choice, it is made on held-out training rows.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def folder(args: argparse.Namespace, name: str) -> Path:
 
 
 def distill(args: argparse.Namespace, name: str, flags: tuple[Any, ...]) -> None:
-    """Compressed and then trained, in one command."""
+    """Compresses and trains, in one command."""
     output = folder(args, name)
     if (output / "training.json").is_file():
         return
@@ -101,8 +101,8 @@ def report(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def int8_errors(checkpoint: Path) -> dict[str, float]:
-    """Of the narrow product in int8, by how much of the singular values is in the table: its squared error as a share. One scale
-    for the table, one for each column of the matrix, as the files have them.
+    """Relative squared error of the narrow product in int8, by how much of the singular values is in the table. One
+    scale for the table and one per column of the matrix, as in the files.
     """
     from models_tf.checkpoints import encoder as checkpoints
     from models_tf.compress.factorize import factors

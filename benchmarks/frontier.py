@@ -2,10 +2,10 @@
 
     python benchmarks/frontier.py CHECKPOINT PREPARED WORK --only ghost-6 width-6
 
-CHECKPOINT is a fine-tuned BERT, PREPARED a folder of `prepare_data.py` with `sst2/`. Every model is cut by importance on
-the same rows and distilled from the whole model with the same steps; a model that is finished in WORK is not made again,
-one that was stopped goes on. `--report FILE` exports all of them to int8, measures accuracy on the test rows, bytes and
-one-thread latency in turns, and writes the figures.
+CHECKPOINT is a fine-tuned BERT, PREPARED a folder of `prepare_data.py` with `sst2/`. Every model is cut by importance
+on the same rows and distilled from the whole model with the same steps. Models finished in WORK are kept; stopped ones
+continue. `--report FILE` exports all of them to int8, measures accuracy on the test rows, bytes and one-thread latency
+in turns, and writes the figures.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def report(args: argparse.Namespace) -> dict[str, Any]:
-    """Accuracy, parameters, bytes and latency of the whole model and of all the others."""
+    """Accuracy, parameters, bytes and latency of the whole model and all others."""
     checkpoints = {DENSE: args.checkpoint, **{name: args.work / "trained" / name for name in args.only}}
     folders = {name: args.work / "int8" / name for name in checkpoints}
     found = {}
@@ -100,7 +100,7 @@ def report(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def sample(source: Path, target: Path, count: int, *, seed: int) -> None:
-    """A file with the header and some rows of another, always the same ones."""
+    """Writes the header and some rows of `source` to `target`, the same ones each time."""
     if target.is_file():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ def sample(source: Path, target: Path, count: int, *, seed: int) -> None:
 
 
 def make_starts(checkpoint: Path, work: Path, wanted: list[str]) -> None:
-    """Cut by importance, ghosts added, not yet trained."""
+    """Models cut by importance, with ghosts added, not yet trained."""
     missing = [name for name in wanted if not (work / "start" / name / "config.json").is_file()]
     if not missing:
         return
@@ -135,7 +135,7 @@ def make_starts(checkpoint: Path, work: Path, wanted: list[str]) -> None:
 
 
 def measure_importance(origin, network, path):  # type: ignore[no-untyped-def]
-    """DynaBERT's, by the mask's gradient, on labelled rows."""
+    """DynaBERT's importance: the gradient of a mask, on labelled rows."""
     import tensorflow as tf
 
     from models_tf.compress import importance
@@ -161,7 +161,7 @@ def measure_importance(origin, network, path):  # type: ignore[no-untyped-def]
 
 
 def first(scores: np.ndarray, count: int) -> list[int]:
-    """The most important ones, the first of them first."""
+    """The `count` most important ones, the most important first."""
     return [int(number) for number in np.argsort(-scores, kind="stable")[:count]]
 
 

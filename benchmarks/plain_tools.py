@@ -1,12 +1,12 @@
-"""One BERT classifier quantized by plain tools at their defaults and by this library: bytes, rows right, latency ratios.
+"""One BERT classifier quantized by plain tools at their defaults and by this library: bytes, accuracy, latency ratios.
 
     python benchmarks/plain_tools.py CHECKPOINT EVAL_DATA CALIBRATION_DATA WORK_FOLDER --max-seq-len 64 --result FILE
 
-All files of one run: the same rows measure, the same rows calibrate, and latency is taken in turns, so that a busy moment
-hits all of them. Ours are the files of `export-mobile`, from one conversion. The plain tools get what people write by hand:
-the network as it was read, without rewrites, with a mask of -10000. "Agreement" is with our float32 file of the same runtime.
-Files and answers that lie in WORK_FOLDER are not made again, so a run that was stopped goes on where it was.
-Leaves out tuning of the plain tools, and the checks that an export makes of its files.
+All files use the same rows to measure and to calibrate, and latency is taken in turns, so that a busy moment hits all
+of them. Ours are the files of `export-mobile`, from one conversion. The plain tools get what people write by hand: the
+network as read, without rewrites, with a mask of -10000. "Agreement" is with our float32 file of the same runtime.
+Files and answers in WORK_FOLDER are reused, so a stopped run continues. Leaves out tuning of the plain tools, and the
+checks that an export makes of its files.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def _shown(word: str) -> str:
-    """Folders of one machine mean nothing on another."""
+    """Leaves out folders, which mean nothing on another machine."""
     return Path(word).name if "/" in word else word
 
 
@@ -91,13 +91,13 @@ def _request(options: argparse.Namespace) -> ExportRequest:
     )
 
 
-# Files. Each is known by tool, recipe and target.
+# Files, each identified by tool, recipe and target.
 
 Key = tuple[str, str, str]
 
 
 def _file(path: Path, make: Callable[[], bytes]) -> Path:
-    """Complete or not there at all."""
+    """Writes the file complete or not at all."""
     if not path.is_file():
         print("making", path.name, flush=True)
         partial = path.with_suffix(".partial")
@@ -148,7 +148,7 @@ def plain(work: Path, source: Any, data: rows.Rows) -> dict[Key, Path]:
 
 
 class _Plain:
-    """The network as it was read, as a function with the mask that people write."""
+    """The network as read, as a function with the mask that people usually write."""
 
     def __init__(self, source: Any, mask_value: float) -> None:
         import tensorflow as tf
@@ -212,7 +212,9 @@ def ai_edge_static(float_file: Path, feeds: Feeds) -> bytes:
     from ai_edge_quantizer import quantizer, recipe
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # its interpreter keeps all tensors, which the runtime remarks on
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # its interpreter keeps all tensors, and the runtime warns about that
         engine = quantizer.Quantizer(float_file.read_bytes(), recipe.static_wi8_ai8())
         found = engine.calibrate({"serving_default": list(feeds())}, num_threads=1)
         result = engine.quantize(found, enable_progress_bar=False, enable_progress_report=False)
@@ -245,7 +247,7 @@ def ort_static(float_file: Path, feeds: Feeds) -> bytes:
 
 
 def _written(beside: Path, write: Callable[[Path], None]) -> bytes:
-    """What a tool writes that knows only files."""
+    """The output of a tool that only writes files."""
     path = beside.with_name("written.onnx")
     write(path)
     content = path.read_bytes()
@@ -284,7 +286,7 @@ def measure(files: Mapping[Key, Path], examples: Any) -> dict[str, Any]:
 
 
 def _answers(path: Path, runner: Any, feed: Feed) -> np.ndarray:
-    """Logits of all rows, kept beside the file."""
+    """Logits of all rows, stored beside the file."""
     kept = path.with_name(f"{path.name}.npy")
     if not kept.is_file() or kept.stat().st_mtime < path.stat().st_mtime:
         print("running", path.name, flush=True)
@@ -295,7 +297,7 @@ def _answers(path: Path, runner: Any, feed: Feed) -> np.ndarray:
 
 
 def _runner(path: Path, names: tuple[str, ...]) -> Any:
-    """With the inputs that the file has: ours needs no segments where all texts are single."""
+    """A runner with the inputs of the file: ours has no segments if all texts are single."""
     owner = base.get(path.suffix.removeprefix("."))
     file = owner.open(path)
     given = {info.name for signature in file.signatures.values() for info in signature.inputs}
@@ -303,7 +305,7 @@ def _runner(path: Path, names: tuple[str, ...]) -> Any:
 
 
 def latency_ratios(runners: Mapping[Key, Any], feed: Feed) -> dict[Key, dict[str, float]]:
-    """Of processor time, which with one thread is what a call takes on a machine that does nothing else."""
+    """Ratios of processor time: with one thread, what a call takes on an idle machine."""
     times: dict[Key, list[float]] = {key: [] for key in runners}
     for turn in range(ROUNDS + WARM_UP):
         for key, runner in runners.items():

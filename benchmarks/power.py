@@ -1,12 +1,12 @@
-"""PoWER-BERT against the BERT that it was made from: accuracy, bytes, multiply-adds, and latency in one run.
+"""PoWER-BERT compared with the BERT it was made from: accuracy, bytes, multiply-adds, and latency in one run.
 
     python benchmarks/power.py DENSE power=FOLDER first=FOLDER --eval-data test.tsv --calibration-data train.tsv \
         --length 256 --rows 2000 --work WORK --result docs/results/power_imdb.json
 
-DENSE is the fine-tuned BERT, NAME=FOLDER are checkpoints of powerbert. Each is exported in float32 and int8; an export that
-is done in WORK is not made again. Accuracy is that of the first `--rows` rows; float files are compared with Keras on fewer,
-since they differ from it by rounding, and have its accuracy. Latency is processor time of one thread, on a row that fills
-the length, all models in turn, as a ratio to the dense model in the same recipe and runtime; a ratio of 0.5 is twice as fast.
+DENSE is the fine-tuned BERT, NAME=FOLDER are powerbert checkpoints. Each is exported in float32 and int8; exports
+finished in WORK are reused. Accuracy is taken on the first `--rows` rows. Float files differ from Keras only by
+rounding and have its accuracy, so they are compared on fewer rows. Latency is processor time of one thread on a row of
+full length, all models in turn, as a ratio to the dense model in the same recipe and runtime; 0.5 is twice as fast.
 Multiply-adds are counted in the float32 .tflite files.
 """
 
@@ -25,7 +25,7 @@ from quantize.tflite.flatbuffer import read_model
 
 DENSE = "dense"
 RECIPES = ("float32", "int8")
-# Rows that show that a float file computes what Keras does.
+# Rows that compare a float file with Keras.
 PARITY_ROWS = 100
 
 
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def accuracy(name: str, checkpoint: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """What the exports of one checkpoint say, and what its config says of the tokens it keeps."""
+    """The results of the exports of one checkpoint, and the tokens it keeps by its config."""
     reports = {
         recipe: in_turn.export(
             checkpoint,
@@ -99,7 +99,7 @@ def accuracy(name: str, checkpoint: Path, args: argparse.Namespace) -> dict[str,
 
 
 def table(data: str, models: dict[str, Any]) -> list[str]:
-    """As docs/powerbert.md shows it."""
+    """The table in docs/powerbert.md."""
     header = ["data", "model", "tokens kept", "multiply-adds", "float", "int8 TFLite", "int8 ONNX"]
     header += [f"time of {recipe} {target}" for recipe in RECIPES for target in ("TFLite", "ONNX")]
     lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]

@@ -2,9 +2,9 @@
 
     python benchmarks/prepare_data.py DATA_FOLDER OUTPUT_FOLDER
 
-DATA_FOLDER holds snips/, clinc150/, sst2/, imdb/, wnut17/ and ud_ewt/ as they are published. Where a set has no dev
-split of its own apart from the one reported on, rows of train are held out by a hash of the text. Of UD-EWT the dev file
-is split: every eighth sentence is dev, the others are train.
+DATA_FOLDER holds snips/, clinc150/, sst2/, imdb/, wnut17/ and ud_ewt/ as published. If a set has no dev split besides
+the one reported on, training rows are held out by a hash of the text. The dev file of UD-EWT is split: every eighth
+sentence is dev, the others are train.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ def main(data: Path, output: Path) -> None:
 
 
 def snips_slots(data: Path, output: Path) -> None:
-    """A word and its slot a line, from the two files of each part."""
+    """One word and its slot per line, from the two files of each part."""
     for part in ("train", "dev", "test"):
         words, slots = ((data / part / name).read_text(encoding="utf-8").splitlines() for name in ("seq.in", "seq.out"))
         pairs = [zip(a.split(), b.split(), strict=True) for a, b in zip(words, slots, strict=True)]
@@ -83,7 +83,7 @@ def ud_ewt(data: Path, output: Path) -> None:
 
 
 def sentences(text: str) -> list[str]:
-    """What lies between lines of white space only."""
+    """The blocks between blank lines."""
     return [row for row in re.split(r"\n\s*\n", text.strip("\n")) if row.strip()]
 
 

@@ -1,11 +1,11 @@
-"""What is lost without some heads or layers, before and after a short recovery.
+"""What a model loses without some heads or layers, before and after a short recovery.
 
     python benchmarks/pruning.py CHECKPOINT PREPARED WORK --report FILE
 
-CHECKPOINT is a fine-tuned BERT, PREPARED a folder of `prepare_data.py` with `sst2/`. 40 % of the heads go by importance or
-by chance (two draws), two layers from the top or the bottom, and weights by movement pruning; each model is then
-distilled from the whole one with the same few steps (movement pruning learns while it prunes, with more). Bytes and
-latency are those of the int8 files.
+CHECKPOINT is a fine-tuned BERT, PREPARED a folder of `prepare_data.py` with `sst2/`. Removed are 40 % of the heads, by
+importance or at random (two draws), two layers from the top or the bottom, or weights by movement pruning. Each model
+is then distilled from the whole one with the same few steps (movement pruning learns while it prunes, with more). Bytes
+and latency are those of the int8 files.
 """
 
 import argparse
@@ -116,7 +116,7 @@ def report(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def right_before(folder: Path, path: Path) -> int:
-    """Rows that the model answers right as it was cut, in Keras."""
+    """Rows that the model gets right just after the cut, in Keras."""
     from models_tf.checkpoints import encoder as checkpoint
     from models_tf.encoder.batches import Predictor
     from models_tf.encoder.model import Encoder

@@ -1,12 +1,12 @@
-"""What each exact rewrite buys: latency of the rewritten graph as a share of the plain one's, on LiteRT and ONNX Runtime.
+"""What each exact rewrite gains: latency of the rewritten graph relative to the plain one, on LiteRT and ONNX Runtime.
 
     python benchmarks/rewrites.py [--layers 24] [--single-layers 6] [--runs 60] [--output docs/results/rewrites.json]
 
 MobileBERT's published sizes with random weights (speed does not depend on them), float32, one thread, one row of 128
-tokens. Every rewrite alone on top of nothing, on a network of fewer layers because each one is a conversion of its own,
-and all of them together on the whole network. In each round every graph runs once, in an order that changes; a ratio is
-taken inside of a round, so that a machine that gets slower for a while slows down both sides of it. Given are the median of
-the ratios and the middle half of them. x86 figures rank the graphs; they are no phone's.
+tokens. Every rewrite alone, on a network of fewer layers because each one is its own conversion, and all of them
+together on the whole network. In each round every graph runs once, in changing order; ratios are taken within a round,
+so that a slow spell of the machine slows down both sides. Reports the median and the middle half of the ratios. x86
+figures rank the graphs; they do not predict a phone.
 """
 
 import argparse
@@ -40,11 +40,11 @@ from quantize.tflite.flatbuffer import read_model
 from quantize.tflite.graph import op_name
 
 TIME = 128
-VOCABULARY = 1000  # the table is only read from; a small one converts faster
+VOCABULARY = 1000  # the table is only looked up; a small one converts faster
 MASK_VALUE = -30.0
 WARM_UP = 3
 PLAIN = "none"
-# Positions: the converters cut the table of a graph of fixed length by themselves, so it costs no time either way.
+# Positions: the converters already cut the table of a graph of fixed length, so the rewrite saves no time.
 SINGLE: dict[str, Callable[[Network], Network]] = {
     PLAIN: lambda network: network,
     "fold_norms (full)": lambda network: fold_norms(network)[0],
@@ -61,7 +61,7 @@ SINGLE: dict[str, Callable[[Network], Network]] = {
 
 
 def random_network(layers: int, seed: int = 0) -> Network:
-    """MobileBERT as published, with a classifier of two labels. Gammas stand near 1, with both signs."""
+    """MobileBERT as published, with a classifier of two labels. Gammas are near 1, with both signs."""
     config = EncoderConfig(
         vocab_size=VOCABULARY,
         embedding_size=128,
@@ -158,7 +158,7 @@ def interleaved(runs: Mapping[str, Callable[[], np.ndarray]], rounds: int) -> di
 
 
 def measure(variants: Mapping[str, Network], rounds: int) -> dict[str, Any]:
-    """For each variant and runtime: latency as a share of `PLAIN`'s, and what it computes against it."""
+    """For each variant and runtime: latency relative to `PLAIN`, and the difference of the outputs."""
     files = {}
     for name, network in variants.items():
         print(f"converting: {name}", file=sys.stderr, flush=True)
@@ -199,8 +199,9 @@ def main() -> None:
     load_before = os.getloadavg()[0]
     result = {
         "command": "python benchmarks/rewrites.py " + " ".join(sys.argv[1:]),
-        "what": f"float32, one thread, one row of {TIME} tokens, MobileBERT's sizes, random weights; ratio: latency as a "
-        "share of the graph without rewrites, median over the rounds; middle_half: quartiles of the ratios",
+        "what": f"float32, one thread, one row of {TIME} tokens, MobileBERT's sizes, random weights; "
+        "ratio: latency as a share of the graph without rewrites, median over the rounds; "
+        "middle_half: quartiles of the ratios",
         "rounds": arguments.runs,
         "together": {"layers": arguments.layers, "variants": measure(together, arguments.runs)},
         "single": {"layers": arguments.single_layers, "variants": measure(single, arguments.runs)},

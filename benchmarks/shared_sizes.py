@@ -1,10 +1,10 @@
-"""Bytes of ALBERT's files, in which weights that layers share are stored once: every recipe, both formats.
+"""Bytes of ALBERT's files, which store shared weights once: every recipe, both formats.
 
     python benchmarks/shared_sizes.py [--preset base] [--max-seq-len 128] [--result docs/results/albert_sizes.json]
 
-No pretrained ALBERT is at hand, so the weights are random, and so are biases and norms: zeros and ones would be folded away and
-the files come out smaller than those of a trained model. Bytes depend on nothing else. Calibration takes a few random rows,
-since the ranges change no byte count either.
+No pretrained ALBERT is at hand, so the weights are random. So are biases and norms: zeros and ones would be folded away
+and make the files smaller than those of a trained model. Bytes depend on nothing else. A few random rows calibrate,
+since ranges do not change the byte count either.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def with_random_vectors(tensors: dict[str, np.ndarray], seed: int = 0) -> dict[s
 
 
 def files(preset: str, max_seq_len: int) -> tuple[int, list[dict[str, Any]]]:
-    """Parameters of the checkpoint, and bytes of every file. Converted once, quantized by each recipe."""
+    """Parameters of the checkpoint and bytes of every file, converted once and quantized by each recipe."""
     request = ExportRequest(
         model="albert", random_init=True, preset=preset, max_seq_len=max_seq_len, quantize="int8", target=TARGETS
     )

@@ -1,11 +1,11 @@
-"""A tagger of three layers against the six-layer one that it is distilled from: score, bytes and latency.
+"""A three-layer tagger compared with the six-layer one it is distilled from: score, bytes and latency.
 
     python benchmarks/tagger.py BASE PREPARED WORK --report FILE
 
-BASE is a BERT to fine-tune the teachers from, PREPARED a folder of `prepare_data.py` with snips_slots/, wnut17/, ud_ewt/,
-clinc150/ and imdb/. For each set: a teacher; a student cut out of it and distilled on texts without labels, then
-fine-tuned; and the same student on labels only, for as many steps. What is finished in WORK is not made again, what was
-stopped goes on. The report holds scores on the test rows, and latency in turns.
+BASE is the BERT that the teachers are fine-tuned from, PREPARED a folder of `prepare_data.py` with snips_slots/,
+wnut17/, ud_ewt/, clinc150/ and imdb/. For each set: a teacher; a student cut out of it, distilled on unlabelled texts
+and then fine-tuned; and the same student on labels only, for as many steps. Models finished in WORK are kept, stopped
+ones continue. The report holds scores on the test rows, and latency in turns.
 """
 
 import argparse
@@ -46,7 +46,7 @@ CUT = ("--drop-layers", "top:3", "--prune-heads", "0.5", "--prune-ffn", "0.5", "
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """`texts` are where unlabelled sentences come from beside the set's own training sentences."""
+    """`texts` are further sources of unlabelled sentences, besides the set's own training sentences."""
 
     length: int
     teacher_epochs: int
@@ -78,12 +78,12 @@ def main() -> None:
         before = json.loads(args.report.read_text(encoding="utf-8"))["tasks"] if args.report.is_file() else {}
         for name in args.only:
             before[name] = report(name, args)
-            found = {key: before[key] for key in TASKS if key in before}  # those that were not asked for stay
+            found = {key: before[key] for key in TASKS if key in before}  # sets that were not asked for stay
             args.report.write_text(json.dumps({**header(), "tasks": found}, indent=2) + "\n", encoding="utf-8")
 
 
 def runs(name: str, args: argparse.Namespace) -> dict[str, Path]:
-    """The trained models of a set by what they are called."""
+    """The trained models of a set by name."""
     folder = args.work / name
     found = {TEACHER: folder / "teacher"}
     for seed in TASKS[name].seeds[: args.seeds]:
@@ -120,7 +120,7 @@ def train_all(name: str, args: argparse.Namespace) -> None:
 
 
 def steps_of(name: str, args: argparse.Namespace) -> dict[str, int]:
-    """Steps of both stages, and the epochs on labels alone that are at least as many."""
+    """Steps of both stages, and the epochs on labels only that take at least as many steps."""
     task, folder = TASKS[name], args.work / name
     rows = sum(1 for _ in read_tagged(args.prepared / name / f"train.{task.suffix}"))
     texts = len((folder / "unlabelled.jsonl").read_text(encoding="utf-8").splitlines())
@@ -146,7 +146,7 @@ def train(output: Path, flags: list[Any]) -> None:
 
 
 def unlabelled(name: str, prepared: Path) -> Iterator[dict[str, Any]]:
-    """The set's own training sentences, then those of other sets; of none a dev or test part."""
+    """The set's own training sentences, then those of other sets; never a dev or test part."""
     for source in (name, *TASKS[name].texts):
         if source in TASKS:
             for row in read_tagged(prepared / source / f"train.{TASKS[source].suffix}", labelled=False):
@@ -158,7 +158,7 @@ def unlabelled(name: str, prepared: Path) -> Iterator[dict[str, Any]]:
 
 
 def imdb_sentences(path: Path) -> list[str]:
-    """Some sentences of the first reviews: those that end with a sign and are not long."""
+    """Short sentences of the first reviews that end with a punctuation mark."""
     found: list[str] = []
     for row in read_table(path, labelled=False):
         plain = re.sub(r"<[^>]*>", " ", row.text)
@@ -191,7 +191,7 @@ def report(name: str, args: argparse.Namespace) -> dict[str, Any]:
                 calibration_data=data / f"train.{task.suffix}",
                 length=task.length,
                 quantize=recipe,
-                # The teacher's files are there for bytes and time; its score is the one above.
+                # The teacher's files give bytes and time; its score is the one above.
                 eval_rows=TEACHER_ROWS if model == TEACHER else None,
             )
             entry = found.setdefault(called, {})
@@ -218,8 +218,8 @@ def brief(score: dict[str, Any]) -> dict[str, Any]:
 
 
 def vocabulary(name: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Whether a pruned vocabulary changes anything on the training and dev words, on the teacher itself: the pieces of all
-    sentences, and the tags of the first ones.
+    """Whether a pruned vocabulary changes the teacher on the training and dev words: the pieces of all sentences, and
+    the tags of the first ones.
     """
     task, folder = TASKS[name], args.work / name
     teacher, pruned = folder / "teacher", folder / "teacher-pruned-vocabulary"
@@ -255,8 +255,8 @@ def scored(folder: Path, path: Path, length: int) -> dict[str, Any]:
 
 
 def scored_whole(name: str, folder: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """The float test score of a student that gets the teacher's rows back for the tokens that were cut, and the share of test
-    sentences that the smaller vocabulary cuts into other pieces.
+    """The float test score of a student that gets the teacher's embedding rows back for the pruned tokens, and the
+    share of test sentences that the smaller vocabulary splits into other pieces.
     """
     task, path = TASKS[name], args.prepared / name / f"test.{TASKS[name].suffix}"
     teacher, small = checkpoint.load(args.work / name / "teacher", model="tagger"), checkpoint.load(folder)
@@ -281,7 +281,7 @@ def scored_whole(name: str, folder: Path, args: argparse.Namespace) -> dict[str,
 def predicted(
     folder: Path, path: Path, length: int, limit: int | None = None
 ) -> tuple[Any, dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """The rows of a file, what the model says of the first `limit` of them, and its tensors."""
+    """The rows of a file, the model's answers to the first `limit` of them, and its tensors."""
     found = checkpoint.load(folder)
     tokenizer = Tokenizer.from_files(found.tokenizer_files, str(folder))
     rows = read_rows(TOKEN_CLASSIFICATION, path, tokenizer=tokenizer, labels=found.labels, max_len=length)

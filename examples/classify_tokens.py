@@ -1,7 +1,7 @@
-"""One text through a token model's .tflite: python examples/classify_tokens.py FOLDER "some text" [recipe, default int8]
+"""Classifies a text with a token model's .tflite: python examples/classify_tokens.py FOLDER "some text" [recipe=int8]
 
-FOLDER is what `export-mobile --model mobilebert --checkpoint DIR ...` wrote (`--random-init` writes no tokenizer). Needs
-ai-edge-litert and tokenizers, nothing of this package.
+FOLDER was written by `export-mobile --model mobilebert --checkpoint DIR ...` (`--random-init` writes no tokenizer).
+Needs only ai-edge-litert and tokenizers, not this package.
 """
 
 import json
@@ -13,7 +13,7 @@ from ai_edge_litert.interpreter import Interpreter
 from tokenizers import Tokenizer
 
 folder, text = Path(sys.argv[1]), sys.argv[2]
-recipe = (sys.argv[3] if len(sys.argv) > 3 else "int8").replace("-", "_")  # as in the names of the files
+recipe = (sys.argv[3] if len(sys.argv) > 3 else "int8").replace("-", "_")  # as in the file names
 length = json.loads((folder / "model.json").read_text(encoding="utf-8"))["max_seq_len"]
 
 tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -24,7 +24,7 @@ values = {"ids": encoded.ids, "mask": encoded.attention_mask, "segments": encode
 
 run = Interpreter(str(folder / f"model_{recipe}.tflite")).get_signature_runner()
 inputs = {name: np.array([values[name]], np.int32) for name in run.get_input_details()}
-scale, zero_point = run.get_output_details()["logits"]["quantization"]  # 0 where the output is float
+scale, zero_point = run.get_output_details()["logits"]["quantization"]  # 0 if the output is float
 logits = run(**inputs)["logits"][0].astype(np.float32)
 logits = (logits - zero_point) * scale if scale else logits
 label = (folder / "labels.txt").read_text(encoding="utf-8").splitlines()[int(logits.argmax())]

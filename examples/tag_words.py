@@ -1,7 +1,7 @@
-"""A tag for each word with a tagger's .tflite: python examples/tag_words.py FOLDER "some text" [recipe, default int8]
+"""Tags each word with a tagger's .tflite: python examples/tag_words.py FOLDER "some text" [recipe=int8]
 
-FOLDER is what `export-mobile --model tagger --checkpoint DIR ...` wrote. Needs ai-edge-litert and tokenizers, nothing of this
-package. Words are split at spaces here; split them as the model's training data does.
+FOLDER was written by `export-mobile --model tagger --checkpoint DIR ...`. Needs only ai-edge-litert and tokenizers, not
+this package. Words are split at spaces here; split them as the model's training data does.
 """
 
 import json
@@ -13,7 +13,7 @@ from ai_edge_litert.interpreter import Interpreter
 from tokenizers import Tokenizer
 
 folder, words = Path(sys.argv[1]), sys.argv[2].split()
-recipe = (sys.argv[3] if len(sys.argv) > 3 else "int8").replace("-", "_")  # as in the names of the files
+recipe = (sys.argv[3] if len(sys.argv) > 3 else "int8").replace("-", "_")  # as in the file names
 length = json.loads((folder / "model.json").read_text(encoding="utf-8"))["max_seq_len"]
 
 tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -25,7 +25,7 @@ values = {"ids": encoded.ids, "mask": encoded.attention_mask, "segments": encode
 run = Interpreter(str(folder / f"model_{recipe}.tflite")).get_signature_runner()
 logits = run(**{name: np.array([values[name]], np.int32) for name in run.get_input_details()})["logits"][0]
 labels = (folder / "labels.txt").read_text(encoding="utf-8").splitlines()
-tags = dict.fromkeys(range(len(words)), "-")  # of words beyond the length
+tags = dict.fromkeys(range(len(words)), "-")  # for words that do not fit
 for place, word in reversed(list(enumerate(encoded.word_ids))):  # backwards: the first piece of a word decides
     if word is not None:  # a special token has no word
         tags[word] = labels[int(logits[place].argmax())]  # the largest is the same before int8 is scaled

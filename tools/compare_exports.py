@@ -2,11 +2,11 @@
 
     python tools/compare_exports.py REFERENCE [CANDIDATE] [--work FOLDER] [--only PATTERN] [--jobs N] [--json FILE]
 
-For a restructuring, which must not change what is written. Both commits run on this machine with this Python, through their
-command line alone. With `--work` the results stay, those of a commit are not made twice, and a run that was killed goes on.
+For a restructuring, which must not change what is written. Both commits run on this machine with this Python, only
+through their command line. With `--work` results are kept and reused, and a killed run continues.
 Exit codes: 0 all equal, 1 something differs or failed, 2 bad usage.
 
-Left out: report.md (the values of report.json), what a command prints (except JSON), and the values named in `VOLATILE`.
+Leaves out report.md (the values of report.json), what a command prints (except JSON), and the values in `VOLATILE`.
 The list is in `export_cases.py`, what it reads in `export_inputs.py`.
 """
 
@@ -34,7 +34,7 @@ SKIPPED = {
     "report.md": "report.json as text, with its times",
     ".export-mobile.json": "the manifest of the folder: the names of the other files",
 }
-# File -> values that two runs of one commit do not share, and why. `*` is any key or place of a list.
+# File -> values that differ between two runs of one commit, and why. `*` is any key or list index.
 VOLATILE: dict[str, dict[str, str]] = {
     "report.json": {
         "latency.*.median_ms": "a time",
@@ -142,7 +142,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _chosen(cases: tuple[Case, ...], patterns: Sequence[str]) -> tuple[Case, ...]:
-    """The cases of these names, and those that they need."""
+    """The cases with these names, and those they need."""
     wanted = {case.name for case in cases if not patterns or any(fnmatchcase(case.name, one) for one in patterns)}
     for case in reversed(cases):
         if case.name in wanted:
@@ -180,9 +180,7 @@ class Commands:
         self._free: dict[str, list[Launcher]] = {role: [] for role in runs}
 
     def start(self, cases: tuple[Case, ...]) -> dict[Case, list[Future[Outcome]]]:
-        """The outcomes of each case, one a run. A case cannot block one that it needs: that was submitted, and so begun,
-        before.
-        """
+        """The outcomes of each case, one per run. No deadlock: what a case needs was started before it."""
         for case in cases:
             for role in self._runs:
                 self._started[role, case.name] = self._pool.submit(self._run, role, case)
@@ -195,26 +193,26 @@ class Commands:
         for name in case.needs:
             if self._started[role, name].result().failed:
                 return Outcome(exit_code=-1, seconds=0.0, error=f"needs {name}, which failed")
-        free = self._free[role]  # lists are safe to share: pop and append are whole
+        free = self._free[role]  # lists are safe to share: pop and append are atomic
         launcher = free.pop() if free else Launcher(self._runs[role])
         outcome = self._runs[role].run(case, launcher)
         free.append(launcher)
         return outcome
 
     def close(self) -> None:
-        """Ends when the commands under way are done."""
+        """Waits for the running commands."""
         self._pool.shutdown(cancel_futures=True)
         for launcher in chain.from_iterable(self._free.values()):
             launcher.close()
 
 
 def _show(path: Path) -> None:
-    """What a command printed, for eyes."""
+    """Prints what a command printed."""
     print("".join(f"    | {line}\n" for line in path.read_text(encoding="utf-8").splitlines()), end="")
 
 
 def _made(case: Case, outcome: Outcome) -> CaseResult:
-    """Where there is nothing to compare with."""
+    """The result if there is nothing to compare with."""
     detail = f"exit code {outcome.exit_code}: {outcome.error}" if outcome.exit_code else ""
     return CaseResult(name=case.name, state=FAILED if outcome.failed else MADE, detail=detail)
 
@@ -256,7 +254,7 @@ def _compare_files(before: Mapping[str, Path], after: Mapping[str, Path], runs: 
 
 
 def _bytes_difference(before: bytes, after: bytes) -> str:
-    """Sizes and the first offset that differs; empty where nothing does."""
+    """Sizes and the first offset that differs; empty if nothing does."""
     if before == after:
         return ""
     pairs = enumerate(zip_longest(before, after))
@@ -265,7 +263,7 @@ def _bytes_difference(before: bytes, after: bytes) -> str:
 
 
 def _value_difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """The first values of two JSON files that differ; empty where none do, in order too."""
+    """The first differing values of two JSON files; empty if they are equal, in order too."""
     found = [
         f"{place}: {json.dumps(before.get(place, ABSENT))} -> {json.dumps(after.get(place, ABSENT))}"
         for place in dict.fromkeys((*before, *after))
@@ -277,7 +275,7 @@ def _value_difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> st
 
 
 def _stable(content: bytes, kind: str, run: Run) -> dict[str, Any]:
-    """Place -> value of a JSON file, without what is volatile. A path into the checkout is its last part: folders move."""
+    """Place -> value of a JSON file, without volatile ones. Of paths into the checkout only the name: folders move."""
     patterns = [re.compile(re.escape(pattern).replace(r"\*", r"[^.]*") + r"(\..*)?") for pattern in VOLATILE[kind]]
     return {
         place: Path(value).name if isinstance(value, str) and value.startswith(str(run.checkout)) else value

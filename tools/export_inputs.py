@@ -1,7 +1,7 @@
 """What the exports of `compare_exports.py` read: tiny checkpoints of every family, and rows of every task.
 
-Made with NumPy and JSON alone, for the code under comparison must not write what it then reads. The same bytes on every run.
-Norms, biases and the row of padding are random, gammas have both signs: defaults of 1 and 0 hide bugs.
+Made with only NumPy and JSON, as the compared code must not write what it then reads. Every run gives the same bytes.
+Norms, biases and the padding row are random, gammas have both signs: defaults of 1 and 0 hide bugs.
 """
 
 import json
@@ -147,7 +147,7 @@ CLASSES |= {"albert": "Albert", "tagger": "Bert"}
 
 
 def inputs() -> dict[str, bytes]:
-    """Every file by its path below the folder of inputs."""
+    """Every file by its path in the input folder."""
     found: dict[str, bytes] = {}
     for seed, (name, (document, head)) in enumerate(CHECKPOINTS.items()):
         for file, content in _checkpoint(document, head, seed).items():
@@ -187,7 +187,7 @@ def _values(generator: np.random.Generator, name: str, shape: tuple[int, ...]) -
 
 
 def _shapes(document: Mapping[str, Any], head: str, num_labels: int) -> Shapes:
-    """Names and shapes as PyTorch has them. Without a head there is no prefix."""
+    """Names and shapes as in PyTorch. Without a head there is no prefix."""
     layouts: dict[str, Callable[[Mapping[str, Any]], Shapes]] = {"mobilebert": _mobilebert, "albert": _albert}
     kind = document["model_type"]
     encoder = layouts.get(kind, _bert)(document)
@@ -219,7 +219,7 @@ def _embeddings(document: Mapping[str, Any], words: int, others: int) -> Shapes:
 
 
 def _bert(document: Mapping[str, Any]) -> Shapes:
-    """BERT's tensors; those of a ghostbert have other widths, and kernels that make ghosts of them."""
+    """BERT's tensors; a ghostbert has other widths, and kernels that make the ghosts."""
     hidden, heads, middle = document["hidden_size"], document["num_attention_heads"], document["intermediate_size"]
     count, none = document["num_hidden_layers"], [0] * document["num_hidden_layers"]
     kept_heads = document.get("export_mobile_kept_heads", [heads] * count)
@@ -313,7 +313,7 @@ def _number(field: int, value: int) -> bytes:
 
 
 def _rows() -> dict[str, str]:
-    """A file for every task; the words of a row say its label, so that a training learns something."""
+    """A file for every task; the words of a row give its label, so that a training learns something."""
     generator = random.Random(0)
     found = {}
     for name, count in (("train", 96), ("dev", 32), ("eval", 60), ("calibration", 24)):

@@ -1,8 +1,9 @@
-"""Runs commands of the project one after another, each in a child of this process, which has loaded TensorFlow already.
+"""Runs commands of the project one after another, each forked from this process, which has loaded TensorFlow.
 
-Started by `export_runs.py`, because loading TensorFlow takes longer than a tiny export. It is loaded and nothing of it is used
-before the fork: there is one thread then, and no state to share. A line of JSON says what to run and where; two lines
-answer, the child's id and its exit code. A setting that the project makes before it imports TensorFlow comes too late here.
+Started by `export_runs.py`, because loading TensorFlow takes longer than a tiny export. TensorFlow is loaded but not
+used before the fork, so there is one thread and no shared state. A line of JSON says what to run and where; two lines
+answer: the child's id and its exit code. A setting that the project makes before it imports TensorFlow comes too late
+here.
 """
 
 import json
@@ -14,7 +15,7 @@ import traceback
 
 
 def main() -> None:
-    """Until there are no more requests."""
+    """Runs until there are no more requests."""
     import tensorflow  # noqa: F401, ICN001 - loaded for the children
     import tf_keras  # noqa: F401
 
@@ -42,7 +43,7 @@ def _run(arguments: list[str], folder: str, stdout: str, stderr: str) -> None:
         code = 0
     except SystemExit as leave:
         code = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
-    except BaseException:  # noqa: BLE001 - whatever it is, this process is the child's and must end here
+    except BaseException:  # noqa: BLE001 - this is the child, which must end here whatever happens
         traceback.print_exc()
     finally:
         sys.stdout.flush()

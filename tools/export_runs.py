@@ -1,8 +1,8 @@
-"""Runs the cases of `compare_exports.py` on one revision: its files in a folder, its libraries compiled, a process for each case.
+"""Runs the cases of `compare_exports.py` on one revision, checked out and compiled, in one process per case.
 
 The folder of a run holds `checkout`, `inputs`, `cases/<name>` (what a case wrote), `printed` and `records`. A record is
-written last and says what the case was made of, so a run that was killed goes on, and a case that changed is run again.
-Only the command line of a revision is used; where its modules are does not matter.
+written last and says what the case was made of, so a killed run continues, and a changed case is run again. Only the
+command line of a revision is used; where its modules are does not matter.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from export_cases import Case
 ROOT = Path(__file__).resolve().parents[1]
 WORKTREE = "WORKTREE"
 TIMEOUT_SECONDS = 900
-# What a run of the same commit needs to give the same bytes: sums in one order, sets in one order.
+# Needed for the same bytes from the same commit: sums and sets in one order.
 PINNED = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -51,7 +51,7 @@ class RunError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a case ended. `error` is the last line that it said, where `failed`: nothing was written to compare."""
+    """How a case ended. If it `failed`, nothing was written to compare, and `error` is its last line."""
 
     exit_code: int
     seconds: float
@@ -64,7 +64,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One revision in its folder. `keys` say what each case is made of."""
+    """One revision in its folder. `keys` identify what each case is made of."""
 
     folder: Path
     libraries: Path
@@ -82,7 +82,7 @@ class Run:
         return self.folder / "printed" / f"{case.name}.txt"
 
     def recorded(self, case: Case) -> Outcome | None:
-        """The outcome of an earlier run of the same case. One that failed is tried again."""
+        """The outcome of an earlier run of the same case. A failed one is tried again."""
         try:
             record = json.loads(self._record(case).read_text())
         except (OSError, ValueError):
@@ -125,7 +125,7 @@ class Run:
         return outcome
 
     def environment(self) -> dict[str, str]:
-        found = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # of the terminal: help wraps
+        found = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # help wraps at it
         return {**found, **PINNED, "PYTHONPATH": str(self.checkout)}
 
     def _record(self, case: Case) -> Path:
@@ -147,7 +147,7 @@ class Launcher:
         )
 
     def run(self, arguments: Sequence[str], folder: Path, stdout: Path, stderr: Path) -> int:
-        """The exit code of the command; negative where a signal ended it, as it does after a time that none should take."""
+        """The exit code of the command; negative if a signal ended it, as one does after a time limit."""
         if self._process.stdin is None or self._process.stdout is None:
             raise ValueError("A launcher has pipes.")
         wanted = {"arguments": arguments, "folder": str(folder), "stdout": str(stdout), "stderr": str(stderr)}
@@ -172,8 +172,8 @@ class Launcher:
 
 
 def open_run(work: Path, role: str, tree: str, keys: Mapping[str, str]) -> Run:
-    """The run of a tree below `work`. The reference and the candidate have folders of their own, even for one tree: a
-    revision that is compared with itself is run twice.
+    """The run of a tree below `work`. Reference and candidate have separate folders even for one tree: a revision
+    compared with itself runs twice.
     """
     folder = work / f"{role}-{tree[:12]}-{_environment()}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -181,7 +181,7 @@ def open_run(work: Path, role: str, tree: str, keys: Mapping[str, str]) -> Run:
 
 
 def find_tree(revision: str) -> str:
-    """The id of all files of a revision, or of those that are in the work tree now and not ignored."""
+    """The id of all files of a revision, or of the files in the work tree that are not ignored."""
     if revision != WORKTREE:
         return _git("rev-parse", "--verify", "--quiet", f"{revision}^{{tree}}", what=f"revision {revision}").strip()
     with tempfile.TemporaryDirectory() as place:
@@ -192,7 +192,7 @@ def find_tree(revision: str) -> str:
 
 
 def keys_of(cases: tuple[Case, ...], inputs: Mapping[str, bytes]) -> dict[str, str]:
-    """For each case a hash of its command, of the inputs that it reads, and of the cases that it needs."""
+    """For each case, a hash of its command, the inputs it reads and the cases it needs."""
     found: dict[str, str] = {}
     for case in cases:
         read = {
@@ -225,7 +225,7 @@ def _unpack(tree: str, folder: Path) -> None:
 
 
 def _add_libraries(checkout: Path, kept: Path) -> None:
-    """The compiled libraries, from an earlier build of the same sources or by the checkout's own setup.py."""
+    """Adds the compiled libraries, from an earlier build of the same sources or by the checkout's own setup.py."""
     sources = [path for path in sorted(checkout.rglob("*")) if path.suffix in LIBRARY_SOURCES]
     content = {str(path.relative_to(checkout)): path.read_bytes().hex() for path in (*sources, checkout / "setup.py")}
     folder = kept / _hash(content)

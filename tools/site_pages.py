@@ -1,7 +1,7 @@
-"""Pages of the documentation site that are made from other files, as a hook of mkdocs (see mkdocs.yml).
+"""An mkdocs hook that makes pages of the documentation site from other files (see mkdocs.yml).
 
-README, CHANGELOG and CONTRIBUTING become pages; so do the examples, the measurements in docs/results and the public names
-of `exporters`. Links between files of the repository are rewritten to links between pages. Nothing is written into docs/.
+README, CHANGELOG and CONTRIBUTING become pages; so do the examples, the measurements in docs/results and the public
+names of `exporters`. Links between files become links between pages. Writes nothing into docs/.
 """
 
 import json
@@ -18,7 +18,7 @@ NO_COMMAND = "see the page that shows it"
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Mkdocs asks for the list of pages: adds ours."""
+    """Adds our pages to the list of mkdocs."""
     from mkdocs.structure.files import File
 
     pages = {page: (ROOT / source).read_text(encoding="utf-8") for source, page in COPIED.items()}
@@ -33,7 +33,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def page_links(text: str) -> str:
-    """Links as they are right in the repository, turned into links between pages."""
+    """Turns links between files of the repository into links between pages."""
     text = re.sub(r"\]\((?:\.\./)?examples[^)#]*\)", "](examples.md)", text)
     for source, page in COPIED.items():
         text = re.sub(rf"\]\((?:\.\./)?{re.escape(source)}", f"]({page}", text)
@@ -67,7 +67,7 @@ def results() -> str:
 
 
 def api() -> str:
-    """The public names, described by their docstrings: what can be called first, then what it takes and raises."""
+    """The public names with their docstrings: functions first, then what they take and raise."""
     names = sorted(exporters.__all__, key=lambda name: (not name[0].islower(), name))
     entries = "\n\n".join(f"::: exporters.{name}" for name in names)
     return (
