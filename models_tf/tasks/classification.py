@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -83,6 +83,9 @@ class RegressionRows(TaskRows):
         return outputs[LOGITS].reshape(len(self), 1)
 
 
+_Rows = TypeVar("_Rows", ClassificationRows, RegressionRows)
+
+
 def read_classification(
     rows: list[Row], path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, labelled: bool
 ) -> ClassificationRows:
@@ -96,32 +99,14 @@ def read_classification(
                 f"{path} must have at least 2 different labels to measure accuracy. Received: {found[0][0]!r} only."
             )
         targets = {LOGITS: np.array(numbers, np.int32)}
-    inputs, keys, pairs = _encode(rows, tokenizer, max_len)
-    return ClassificationRows(
-        inputs=inputs,
-        keys=keys,
-        source=str(path),
-        labels=tuple(labels),
-        targets=targets,
-        pairs=pairs,
-        notes=(*notes, *cut_rows(inputs, path)),
-    )
+    return _encode(ClassificationRows, rows, path, tokenizer, max_len, labels=labels, targets=targets, notes=notes)
 
 
 def read_regression(
     rows: list[Row], path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, labelled: bool
 ) -> RegressionRows:
     targets = {LOGITS: np.array([_number(row, path) for row in rows], np.float32)} if labelled else None
-    inputs, keys, pairs = _encode(rows, tokenizer, max_len)
-    return RegressionRows(
-        inputs=inputs,
-        keys=keys,
-        source=str(path),
-        labels=tuple(labels),
-        targets=targets,
-        pairs=pairs,
-        notes=cut_rows(inputs, path),
-    )
+    return _encode(RegressionRows, rows, path, tokenizer, max_len, labels=labels, targets=targets)
 
 
 def parse(path: Path, columns: Columns, label_guesses: tuple[str, ...], labelled: bool) -> list[Row]:
@@ -152,13 +137,32 @@ def _is_empty(row: Row) -> bool:
     return not row.text.strip() or (row.pair is not None and not row.pair.strip())
 
 
-def _encode(rows: list[Row], tokenizer: Tokenizer, max_len: int) -> tuple[dict[str, np.ndarray], list[str], bool]:
-    texts = [clean_text(row.text) for row in rows]
-    if rows[0].pair is None:
-        return tokenizer.encode(texts, max_len=max_len), texts, False
-    pairs = [clean_text(row.pair or "") for row in rows]
-    keys = [f"{text}\t{pair}" for text, pair in zip(texts, pairs, strict=True)]
-    return tokenizer.encode(texts, pairs, max_len=max_len), keys, True
+def _encode(
+    kind: type[_Rows],
+    rows: list[Row],
+    path: Path,
+    tokenizer: Tokenizer,
+    max_len: int,
+    *,
+    labels: Sequence[str],
+    targets: dict[str, np.ndarray] | None,
+    notes: tuple[str, ...] = (),
+) -> _Rows:
+    """The texts as inputs of a model, with their targets."""
+    keys = texts = [clean_text(row.text) for row in rows]
+    pairs = None if rows[0].pair is None else [clean_text(row.pair or "") for row in rows]
+    if pairs is not None:
+        keys = [f"{text}\t{pair}" for text, pair in zip(texts, pairs, strict=True)]
+    inputs = tokenizer.encode(texts, pairs, max_len=max_len)
+    return kind(
+        inputs=inputs,
+        keys=keys,
+        source=str(path),
+        labels=tuple(labels),
+        targets=targets,
+        pairs=pairs is not None,
+        notes=(*notes, *cut_rows(inputs, path)),
+    )
 
 
 def _number(row: Row, path: Path) -> float:
