@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from exporters.verification import parity
+from quantize.recipe import EXACT, FLOAT_ATOL
 
 ROWS = np.array([[1.0, 2.0, 3.0], [0.5, -1.0, 0.25]], np.float32)
 
 
 def test_equal_logits_pass_the_exact_limit():
-    result = parity.compare("a", ROWS, "b", ROWS.copy(), limit=parity.EXACT)
+    result = parity.compare("a", ROWS, "b", ROWS.copy(), limit=EXACT)
     assert result.passed
     assert (result.max_abs, result.mean_abs, result.argmax_agreement, result.rows) == (0.0, 0.0, 1.0, 2)
 
@@ -24,22 +25,22 @@ def test_max_abs_mean_abs_and_argmax_are_over_all_rows_and_labels():
 
 
 def test_a_difference_above_the_limit_fails_and_names_both_sides():
-    result = parity.compare("file", ROWS + 2e-4, "Keras", ROWS, limit=parity.FLOAT_ATOL)
+    result = parity.compare("file", ROWS + 2e-4, "Keras", ROWS, limit=FLOAT_ATOL)
     assert not result.passed
     assert "file against Keras" in result.failure()
     assert "Received" in result.failure()
 
 
 def test_a_difference_just_inside_the_limit_passes():
-    assert parity.compare("file", ROWS + 5e-5, "Keras", ROWS, limit=parity.FLOAT_ATOL).passed
+    assert parity.compare("file", ROWS + 5e-5, "Keras", ROWS, limit=FLOAT_ATOL).passed
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_values_that_are_not_finite_never_pass(value):
     broken = ROWS.copy()
     broken[1, 1] = value
-    assert not parity.compare("file", broken, "Keras", ROWS, limit=parity.FLOAT_ATOL).passed
-    assert not parity.compare("file", broken, "same", broken.copy(), limit=parity.FLOAT_ATOL).passed
+    assert not parity.compare("file", broken, "Keras", ROWS, limit=FLOAT_ATOL).passed
+    assert not parity.compare("file", broken, "same", broken.copy(), limit=FLOAT_ATOL).passed
 
 
 def test_different_shapes_are_refused():
