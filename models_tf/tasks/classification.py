@@ -83,7 +83,7 @@ class RegressionRows(TaskRows):
         return outputs[LOGITS].reshape(len(self), 1)
 
 
-_Rows = TypeVar("_Rows", ClassificationRows, RegressionRows)
+_Rows = TypeVar("_Rows", bound=TaskRows)
 
 
 def read_classification(
