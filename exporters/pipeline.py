@@ -9,6 +9,7 @@ from exporters.formats import artifacts
 from exporters.report.report import Report
 from exporters.report.versions import cpu_name, versions
 from exporters.request import ExportRequest
+from exporters.request_fields import check_request
 from exporters.sources import base as sources
 from exporters.verification import gate, inspection, latency, verify
 from models_tf import extras
@@ -30,6 +31,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
     Raises:
         InputError: the checkpoint, the rows or the output folder cannot be used; in one line.
     """
+    check_request(request, ExportRequest)
     extras.require(extras.EXPORT, "An export")
     progress = progress or Progress(quiet=True)
     recipe, is_float = RECIPES[request.quantize], request.quantize == artifacts.FLOAT.name

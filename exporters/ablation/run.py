@@ -4,6 +4,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from exporters.ablation.request import ALONE, HEADS, LAYERS, WHAT, AblateRequest
+from exporters.request_fields import check_request
 from models_tf import extras
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ def ablate(request: AblateRequest, *, progress: "Progress | None" = None, comman
     `progress` shows notes on the rows and how many variants are done. `command` goes into the file. Raises InputError
     for a checkpoint, data or output that cannot be used.
     """
+    check_request(request, AblateRequest)
     extras.require(extras.EXPORT, "An ablation")
     from models_tf.checkpoints import encoder
     from models_tf.checkpoints.atomic_files import write_files

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from exporters.compression.prepare import ChosenBy, compress_checkpoint
 from exporters.compression.request import CompressRequest
 from exporters.compression.result import CompressResult
+from exporters.request_fields import check_request
 from models_tf import extras
 from models_tf.checkpoints.folder import RECORD_FILE
 from models_tf.folders.output_folder import OutputFolder
@@ -20,6 +21,7 @@ def compress(request: CompressRequest, *, progress: "Progress | None" = None, co
     `progress` shows notes on the rows. `command` goes into the record. The folder appears complete, or not at all
     when an error is raised. Raises InputError for a checkpoint, data or folder that cannot be used.
     """
+    check_request(request, CompressRequest)
     extras.require(extras.EXPORT, "A compression")
     from models_tf.checkpoints import encoder
     from models_tf.compress.source import load_bert

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, for every command: remove what is unfinished, say one line with the outcome, leave.
+"""Ctrl-C, SIGTERM and a closed terminal (SIGHUP): remove what is unfinished, say one line with the outcome, leave.
 
 A KeyboardInterrupt raised inside TensorFlow's imports or callbacks can be swallowed or turned into another error, so
 the handler ends the process itself. Only the program installs it (`exporters/__main__.py`); a library must not.
@@ -14,7 +14,7 @@ from models_tf.folders import open_folders
 
 
 def install(program: str) -> None:
-    """Handle SIGINT and SIGTERM from now on."""
+    """Handle SIGINT, SIGTERM and SIGHUP from now on; a SIGHUP that the caller ignores, as nohup does, stays ignored."""
 
     def leave(number: int, _frame: FrameType | None = None) -> None:
         if not open_folders.discard_all(then=lambda: leave(number)):
@@ -31,6 +31,8 @@ def install(program: str) -> None:
 
     signal.signal(signal.SIGINT, leave)
     signal.signal(signal.SIGTERM, leave)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, leave)
 
 
 _stderr: int | None = None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from exporters.explanation.request import DEFAULT_ROWS, ExplainRequest
+from exporters.request_fields import check_request
 from models_tf import extras
 from models_tf.checkpoints import encoder
 from models_tf.checkpoints.document import MULTI_LABEL
@@ -115,6 +116,7 @@ def explain(request: ExplainRequest) -> Explanation:
     Raises:
         InputError: the checkpoint or the texts cannot be used, or the model keeps all tokens; in one line.
     """
+    check_request(request, ExplainRequest)
     texts = _texts(request)  # before TensorFlow is loaded: files may be wrong
     checkpoint = encoder.load(str(request.checkpoint), model=request.model)
     return explain_texts(

@@ -18,6 +18,7 @@ from exporters.profiling.parts import GRAPH, PARTS, Plan
 from exporters.profiling.report import FileProfile, PartProfile, Profile
 from exporters.profiling.request import ProfileRequest
 from exporters.report.versions import cpu_name, versions
+from exporters.request_fields import check_request
 from exporters.sources import base as sources
 from exporters.sources.tokens import TokenSource
 from models_tf import extras
@@ -36,6 +37,7 @@ def profile(request: ProfileRequest, *, progress: Progress | None = None, comman
     Raises:
         InputError: the checkpoint, the rows or the output folder cannot be used; in one line.
     """
+    check_request(request, ProfileRequest)
     extras.require(extras.EXPORT, "A profile")
     wanted, rounds = request.as_export(), request.rounds
     progress = progress or Progress(quiet=True)

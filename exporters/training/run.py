@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from exporters.request_fields import check_request
 from exporters.training.request import TrainRequest
 from exporters.training.result import TrainResult
 from models_tf import extras
@@ -18,6 +19,7 @@ def train(request: TrainRequest, *, progress: "Progress | None" = None, command:
     replaces. `command` goes into the record of a token model. Raises InputError for files, checkpoints and folders that
     cannot be used, and where the loss becomes infinite. A training that is stopped can continue with `resume=True`.
     """
+    check_request(request, TrainRequest)
     extras.require(extras.EXPORT, "A training")
     from models_tf.training.folder import PROJECTION_FILES, TrainingFolder
     from models_tf.training.progress import Silent

@@ -331,9 +331,8 @@ def test_no_folder_for_temporary_files_at_all_is_one_line(tiny_checkpoint, tmp_p
     assert everything_under(tmp_path) == []
 
 
-def test_python_without_docstrings_exports_too(tiny_checkpoint, tmp_path):
-    flags = ("--checkpoint", tiny_checkpoint, "--quantize", "int8", "--output", "out")
-    python, *rest = command(*flags)
+def test_python_without_docstrings_exports_too(tmp_path):
+    python, *rest = command("--model", "prado", "--quantize", "int8", "--output", "out")
     done = subprocess.run(
         [python, "-OO", *rest], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
     )

@@ -126,3 +126,13 @@ def test_the_compression_and_ablation_examples_take_a_bert(tmp_path: Path) -> No
     out = run("ablate_from_python.py", tmp_path / "small", tmp_path / "rows.tsv")
     assert "whole model: accuracy" in out
     assert out.count("without layer") == 3
+
+
+def test_the_profile_example_names_parts_and_the_explain_example_names_words(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "power", "powerbert")
+    out = run("profile_from_python.py", tmp_path / "power")
+    assert "FFN: " in out
+    assert "model_float32.tflite: " in out
+    out = run("explain_from_python.py", tmp_path / "power", "1 2 3 4 5 6 7 8 9 10 11 12")
+    assert "layer 1 keeps 9 tokens" in out
+    assert "answer: " in out

@@ -10,10 +10,8 @@ from exporters.formats.base import FORMATS, get
 from exporters.formats.model_file import ModelFile
 from models_tf.errors import InputError
 from quantize.errors import RecipeError
-from quantize.onnx.quantizers import QUANTIZERS as ONNX_QUANTIZERS
 from quantize.recipe import RECIPES, Recipe
 from quantize.tflite.flatbuffer import read_model, write_model
-from quantize.tflite.quantizers import QUANTIZERS as TFLITE_QUANTIZERS
 from support import tiny_models
 
 both_formats = pytest.mark.parametrize("name", list(FORMATS))
@@ -22,9 +20,8 @@ both_formats = pytest.mark.parametrize("name", list(FORMATS))
 @functools.cache
 def written(name: str) -> bytes:
     """A small int8 file of ours."""
-    if name == "tflite":
-        return TFLITE_QUANTIZERS["int8"](tiny_models.float_tflite(), tiny_models.tflite_ranges())
-    return ONNX_QUANTIZERS["int8"](tiny_models.float_onnx(), tiny_models.onnx_ranges()).SerializeToString()
+    files = tiny_models.files()
+    return files.tflite("int8") if name == "tflite" else files.onnx("int8").SerializeToString()
 
 
 def read_whole(name: str, content: bytes) -> ModelFile | None:
@@ -55,7 +52,8 @@ def test_scales_of_a_tflite_interface_are_those_of_the_file():
     file = get("tflite").open(written("tflite"))
     (entry,) = file.interface()["serving_default"]["inputs"]
     assert (entry["scale"], entry["zero_point"]) == (1.0, 0)
-    assert "scale" not in get("tflite").open(tiny_models.float_tflite()).interface()["serving_default"]["inputs"][0]
+    in_float = get("tflite").open(tiny_models.files().float_tflite).interface()
+    assert "scale" not in in_float["serving_default"]["inputs"][0]
 
 
 @both_formats

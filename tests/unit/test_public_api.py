@@ -73,3 +73,9 @@ def test_importing_the_package_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["export", "train", "compress", "ablate", "profile", "explain"])
+def test_anything_but_the_request_of_a_function_is_refused_in_one_line(name):
+    with pytest.raises(InputError, match="`request` must be a .*Request. Received: {'model': 'prado'}"):
+        getattr(exporters, name)({"model": "prado"})

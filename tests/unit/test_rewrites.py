@@ -62,12 +62,12 @@ def deep(variant: str, head: str, **changes: Any) -> Network:
     return network(config(variant, num_layers=24, **changes), HEADS[head])
 
 
-def check(source: Network, rewrite: Callable[[Network], Network]) -> None:
+def check(source: Network, rewrite: Callable[[Network], Network], float32: float = FLOAT32) -> None:
     """In float32 and in float64, padded and unpadded."""
     wide = dataclasses.replace(
         source, tensors={name: value.astype(np.float64) for name, value in source.tensors.items()}
     )
-    for before, tolerance in ((source, FLOAT32), (wide, FLOAT64)):
+    for before, tolerance in ((source, float32), (wide, FLOAT64)):
         after = rewrite(before)
         assert {value.dtype for value in after.tensors.values()} == {value.dtype for value in before.tensors.values()}
         for padded in (False, True):
@@ -163,7 +163,9 @@ def test_a_norm_with_an_extreme_gamma_falls_back_alone(norm: str, value: float) 
     assert fell_back == (norm,)
     assert np.count_nonzero(after.tensors[f"{norm}.skip"] != 1) == 1
     assert [name for name in after.tensors if name.endswith(".skip")] == [f"{norm}.skip"]
-    check(source, folded)
+    # A channel 2,000 times as large as the others keeps its float32 rounding, 2,000 * 2**-24 = 1.2e-4 of theirs; the sums
+    # behind it take 16 of them together, and float64 shows that the fold is exact. 1.2e-5 was seen without oneDNN.
+    check(source, folded, float32=1e-4 if value > 1 else FLOAT32)
     assert f"fold_norms fell back: {norm}" in apply(source, fold="full", max_seq_len=TIME, one_segment=False)[1]
 
 
