@@ -163,8 +163,8 @@ def test_a_norm_with_an_extreme_gamma_falls_back_alone(norm: str, value: float) 
     assert fell_back == (norm,)
     assert np.count_nonzero(after.tensors[f"{norm}.skip"] != 1) == 1
     assert [name for name in after.tensors if name.endswith(".skip")] == [f"{norm}.skip"]
-    # A channel 2,000 times as large as the others keeps its float32 rounding, 2,000 * 2**-24 = 1.2e-4 of theirs; the sums
-    # behind it take 16 of them together, and float64 shows that the fold is exact. 1.2e-5 was seen without oneDNN.
+    # A channel 2,000 times as large as the others is rounded to 2,000 * 2**-24 = 1.2e-4 of their size. That the fold is
+    # exact is what float64 shows; float32 was seen to differ by 1.2e-5 where oneDNN is off.
     check(source, folded, float32=1e-4 if value > 1 else FLOAT32)
     assert f"fold_norms fell back: {norm}" in apply(source, fold="full", max_seq_len=TIME, one_segment=False)[1]
 
