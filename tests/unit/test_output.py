@@ -288,7 +288,8 @@ with OutputFolder(Path(sys.argv[1]), command="export") as folder:
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "word"), [(signal.SIGINT, 2, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+    ("number", "code", "word"),
+    [(signal.SIGINT, 2, "interrupted"), (signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "terminated")],
 )
 def test_a_signal_in_the_middle_leaves_nothing_and_says_one_line(tmp_path, number, code, word):
     process = subprocess.Popen(
