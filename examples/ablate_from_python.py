@@ -7,6 +7,8 @@ import sys
 
 from exporters import AblateRequest, InputError, ablate
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 try:
     found = ablate(AblateRequest(checkpoint=sys.argv[1], data=sys.argv[2], what="layers"))
 except InputError as error:

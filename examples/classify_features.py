@@ -16,6 +16,8 @@ from ai_edge_litert.interpreter import Interpreter
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.library import HostProjection
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 folder, text = Path(sys.argv[1]), sys.argv[2]
 document = json.loads((folder / "projection.json").read_text(encoding="utf-8"))
 features, _ = HostProjection(ProjectionConfig.from_dict(document["config"])).project([text])

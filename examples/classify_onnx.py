@@ -11,6 +11,8 @@ import onnxruntime
 
 from models_tf.ops.projection.ort_loader import session_options_with_projection
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 folder, text = Path(sys.argv[1]), sys.argv[2]
 session = onnxruntime.InferenceSession(str(folder / "text_int8.onnx"), session_options_with_projection())
 (logits,) = session.run(["logits"], {"text": np.array([text], dtype=object)})

@@ -10,6 +10,8 @@ import numpy as np
 
 from models_tf.ops.projection.tflite_loader import interpreter
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 folder, text = Path(sys.argv[1]), sys.argv[2]
 model = interpreter((folder / "text_int8.tflite").read_bytes())
 model.allocate_tensors()

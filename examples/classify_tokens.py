@@ -12,6 +12,8 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 from tokenizers import Tokenizer
 
+if len(sys.argv) not in (3, 4):
+    sys.exit(__doc__)
 folder, text = Path(sys.argv[1]), sys.argv[2]
 recipe = (sys.argv[3] if len(sys.argv) > 3 else "int8").replace("-", "_")  # as in the file names
 length = json.loads((folder / "model.json").read_text(encoding="utf-8"))["max_seq_len"]

@@ -7,6 +7,8 @@ import sys
 
 from exporters import Compression, CompressRequest, InputError, compress
 
+if len(sys.argv) != 4:
+    sys.exit(__doc__)
 checkpoint, rows, output = sys.argv[1:4]
 try:
     result = compress(

@@ -7,6 +7,8 @@ import sys
 
 from exporters import ExplainRequest, InputError, explain
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 checkpoint, text = sys.argv[1:3]
 try:
     (found,) = explain(ExplainRequest(checkpoint=checkpoint, text=[text])).texts

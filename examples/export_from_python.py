@@ -7,6 +7,8 @@ import sys
 
 from exporters import ExportRequest, export
 
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
 report = export(ExportRequest(model="prado", quantize="int8", target="tflite", output=sys.argv[1]))
 for file in report.files:
     print(f"{file.name}: {file.size_bytes} bytes")

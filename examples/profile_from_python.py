@@ -7,6 +7,8 @@ import sys
 
 from exporters import InputError, ProfileRequest, profile
 
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
 try:
     found = profile(ProfileRequest(checkpoint=sys.argv[1], target="tflite", rounds=5))
 except InputError as error:

@@ -7,6 +7,9 @@ import sys
 
 from exporters import InputError, TrainRequest, train
 
+if len(sys.argv) != 4:
+    sys.exit(__doc__)
+
 
 class Epochs:
     """What a training tells: lines that stay, and a live one that is not shown here."""

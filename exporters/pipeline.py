@@ -42,6 +42,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
 
         with progress.stage("load TensorFlow, build model"):
             model = source.build(data)
+        progress.release()  # the input has proved fine
 
         with progress.stage("convert to " + " and ".join(request.target)):
             converted = artifacts.convert(model.graph, request.target, artifacts.FLOAT, recipe)
@@ -59,7 +60,6 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             del converted, floats, files  # from here on, only the files on disk count
             beside = [folder.write(name, content) for name, content in model.side_files(kept).items()]
             records, problems = inspection.inspect(kept, beside)
-        progress.release()  # input, recipe and disk have proved fine
 
         with progress.stage(f"verify on {rows.count(data, request.kind)}"):
             verified = verify.verify(*model.checks(references, kept), data.evaluation, seed=request.seed)

@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 BUNDLED = Path(__file__).parent / "bundled"
 # What goes into a model: features of the projection op, or the ids of a vocabulary's tokens.
 KINDS = PROJECTION, TOKENS = ("projection", "tokens")
+_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +162,9 @@ def _nearest_model(name: str) -> str:
 def nearest(name: str, choices: tuple[str, ...], *, cutoff: float = 0.6) -> str:
     """` Did you mean x?` or nothing."""
     match = difflib.get_close_matches(name, choices, n=1, cutoff=cutoff)
-    return f" Did you mean {match[0]}?" if match else ""
+    if not match or _DIGIT.sub("0", name) == _DIGIT.sub("0", match[0]):  # int4 is not a misspelt int8
+        return ""
+    return f" Did you mean {match[0]}?"
 
 
 def _resolve(path: str) -> Any:

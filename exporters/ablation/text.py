@@ -56,7 +56,7 @@ def _spread(changes: Sequence[Change]) -> list[str]:
         return []
     return [
         (
-            f"  standard error of a change, on the same rows: {min(errors):.2f} to {max(errors):.2f}; "
-            f"* is more than {SIGNIFICANT} of its own (p < 0.01, each for itself)"
+            f"  standard error of a change (paired rows): {min(errors):.2f} to {max(errors):.2f}; "
+            f"* marks a change of more than {SIGNIFICANT} standard errors (p < 0.01, not corrected for many tests)"
         )
     ]

@@ -39,10 +39,9 @@ def _all_commands() -> argparse.ArgumentParser:
     _describe(parser)
     commands = parser.add_subparsers(parser_class=argparse.ArgumentParser)
     for name, summary in main.COMMANDS.items():
-        if name != main.EXPORT:
-            commands.add_parser(name, help=summary)
-            commands.choices[name] = main.parser_of(name)
-            _describe(commands.choices[name])
+        commands.add_parser(name, help=summary)
+        commands.choices[name] = main.parser_of(name)
+        _describe(commands.choices[name])
     return parser
 
 

@@ -27,8 +27,13 @@ EPILOG = f"""\
 """
 EXIT_CODES = """\
 exit codes:
-  0 pass   1 internal error   2 usage or bad input
-  3 accuracy (--max-drop)   4 size (--max-size)   5 parity   6 scheme not reached
+  0 pass
+  1 internal error
+  2 usage or bad input
+  3 accuracy (--max-drop)
+  4 size (--max-size)
+  5 parity
+  6 scheme not reached
   3 to 6 still write the files and the report; 1 and 2 write nothing.
 """
 
@@ -72,7 +77,10 @@ def add_arguments(parser: Parser) -> None:
     )
     model.add_argument("--preset", metavar="NAME", help=flags.presets_help())
     model.add_argument(
-        "--fold", default="full", metavar="MODE", help=f"token models: exact rewrites: {', '.join(request.FOLDS)}"
+        "--fold",
+        default=request.FOLDS[0],
+        metavar="MODE",
+        help=f"token models: exact rewrites: {', '.join(request.FOLDS)} (default {request.FOLDS[0]})",
     )
     model.add_argument("--no-fold", dest="fold", action="store_const", const="off", help="same as --fold off")
     model.add_argument(

@@ -1,6 +1,7 @@
 """The parser of every command: one-line usage errors, rare flags only in `--help-all`, examples last."""
 
 import argparse
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -17,7 +18,6 @@ class Parser(argparse.ArgumentParser):
         shown = "\n".join(["examples:", *(f"  {line}" for line in examples)])
         super().__init__(
             prog=f"{PROGRAM} {name}".rstrip(),
-            usage=f"{PROGRAM} {name + ' ' if name else ''}[flags]",
             description=description,
             epilog=f"{shown}\n\n{epilog}".rstrip() if epilog else shown,
             formatter_class=_Formatter,
@@ -37,10 +37,8 @@ class Parser(argparse.ArgumentParser):
         """The flags that every command has, after its own."""
         group = self.add_argument_group("help")
         group.add_argument("--help", "-h", action="help", help="show this help")
-        if self._rare:
-            group.add_argument(
-                "--help-all", action=_HelpAll, nargs=0, default=argparse.SUPPRESS, help=f"also show {self._titles()}"
-            )
+        text = f"also show {self._titles()}" if self._rare else argparse.SUPPRESS  # then the same as --help
+        group.add_argument("--help-all", action=_HelpAll, nargs=0, default=argparse.SUPPRESS, help=text)
         group.add_argument("--debug", action="store_true", help="show tracebacks and the output of libraries")
         return group
 
@@ -56,6 +54,10 @@ class Parser(argparse.ArgumentParser):
         end = "" if message.endswith(("?", ".")) else "."
         raise InputError(f"{message}{end} See {self.prog} --help.")
 
+    def format_usage(self) -> str:
+        arguments = "".join(f" {_placeholder(action)}" for action in self._get_positional_actions())
+        return f"usage: {self.prog}{arguments} [flags]\n"
+
     def format_help(self) -> str:
         return self._format(lambda group: group not in self._rare)
 
@@ -66,7 +68,8 @@ class Parser(argparse.ArgumentParser):
         groups = self._action_groups
         try:
             self._action_groups = [group for group in groups if wanted(group)]
-            return super().format_help()
+            self.usage = argparse.SUPPRESS
+            return f"{self.format_usage()}\n{super().format_help()}"
         finally:
             self._action_groups = groups
 
@@ -81,13 +84,39 @@ class _HelpAll(argparse.Action):
         parser.exit()
 
 
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """The description is wrapped; the examples are not."""
+def _placeholder(action: argparse.Action) -> str:
+    name = str(action.metavar) if action.choices is None else "|".join(map(str, action.choices))
+    return {"*": f"[{name} ...]", "?": f"[{name}]"}.get(str(action.nargs), name)
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Wraps each line by itself and between words only, so that a flag or an example is never cut."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        if "\n" in text or text.startswith("examples:"):
-            return super()._fill_text(text, width, indent)
-        return argparse.HelpFormatter._fill_text(self, text, width, indent)  # noqa: SLF001 - what a subclass is for
+        return "\n".join(
+            folded for line in text.splitlines() for folded in (_wrap(line, width, indent) if line.strip() else [""])
+        )
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return _wrap(" ".join(text.split()), width)
+
+
+def _wrap(line: str, width: int, indent: str = "") -> list[str]:
+    """An example stays on one line, however long: it is there to be copied. In a list the second column is kept."""
+    if line.lstrip().startswith(f"{PROGRAM} ") and "   " not in line.strip():
+        return [indent + line]
+    column = len(line) - len(line.lstrip())
+    name, gap, _ = line.lstrip().partition("  ")
+    if gap:
+        column = len(line) - len(line.lstrip().removeprefix(name).lstrip())
+    return textwrap.wrap(
+        line,
+        max(width, 20),
+        initial_indent=indent,
+        subsequent_indent=indent + " " * column,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )

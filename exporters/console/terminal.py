@@ -109,4 +109,5 @@ def _clean(block: str | Table) -> str | Table:
 def _console(stream: TextIO) -> Any:
     from rich.console import Console
 
-    return Console(file=stream, force_terminal=True, no_color="NO_COLOR" in os.environ or None)
+    plain = bool(os.environ.get("NO_COLOR"))  # no bold either
+    return Console(file=stream, force_terminal=True, color_system=None if plain else "auto")

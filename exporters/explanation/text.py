@@ -27,6 +27,8 @@ def summary(explanation: Explanation, *, width: int = WIDTH) -> str:
         f"of at most {explanation.max_seq_len}, "
         f"{CHOSEN[explanation.retention_by]}"
     )
+    if any(text.answers for text in explanation.texts):
+        head += "; the answer is read from the first token alone"
     parts = [f"{head}\n{LEGEND}"]
     for text in explanation.texts:
         lines = drawing(text, width=width)

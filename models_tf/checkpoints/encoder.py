@@ -275,6 +275,8 @@ def _family(document: Mapping[str, Any], model: str | None, where: str) -> Famil
     if found not in names or model not in (None, found):
         expected = f"`model_type` {model or ' or '.join(names)}"
         received = json.dumps(document.get("model_type")) if "model_type" in document else "no `model_type`"
+        if document.get("model") in registry.names("projection"):
+            received = f"a {document['model']}, which reads hashed words in place of tokens"
         remedy = f": give --model {found}" if found in names and model is not None else ""
         raise InputError(
             f"{where} is the config of another architecture: expected {expected}. Received: {received}{remedy}."

@@ -78,8 +78,8 @@ def check_replaceable(folder: Path, *, flag: str = "--output") -> None:
     stranger = first_stranger(folder)
     if stranger is not None:
         raise InputError(
-            f"--force replaces only folders that export-mobile wrote, and {stranger} is not one of its files. "
-            f"Received: {folder}. Choose another {flag}, or remove the folder yourself."
+            f"{flag} must be a new folder, or one that export-mobile wrote. "
+            f"Received: {folder}, which holds {stranger}, a file it does not know. Choose another {flag}."
         )
 
 

@@ -162,9 +162,9 @@ def check_free(path: Path, *, force: bool, inputs: Inputs = ()) -> None:
     manifest.check_apart(path, inputs)
     if not os.path.lexists(path):
         return
+    manifest.check_replaceable(path)
     if not force:
         raise InputError(f"The output folder {path} exists. Use --force to replace it, or choose another --output.")
-    manifest.check_replaceable(path)
 
 
 def _make_sibling(path: Path, kind: str) -> Path:

@@ -40,6 +40,14 @@ def test_an_example_has_at_most_forty_lines(script: str) -> None:
     assert len((EXAMPLES / script).read_text().splitlines()) <= 40
 
 
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_an_example_without_arguments_says_what_it_takes(script: str) -> None:
+    done = subprocess.run([sys.executable, EXAMPLES / script], check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert f"python examples/{script} " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_python_example_exports_and_prints_sizes_and_accuracy(tmp_path: Path) -> None:
     out = run("export_from_python.py", tmp_path / "out")
     assert "text_int8.tflite: " in out

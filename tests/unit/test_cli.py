@@ -118,6 +118,36 @@ def test_help_all_has_the_flags_of_compression_too(name, capsys):
     assert "--help-all" in text
 
 
+@pytest.mark.parametrize("name", [name for name in cli.COMMANDS if name not in ("export", "train")])
+def test_help_all_is_help_where_no_flag_is_rare(name, capsys):
+    assert cli.main([name, "--help-all"]) == 0
+    whole = capsys.readouterr().out
+    assert cli.main([name, "--help"]) == 0
+    assert capsys.readouterr().out == whole
+
+
+def test_usage_names_what_a_command_takes_beside_flags(capsys):
+    for name, usage in (
+        ("clean", "export-mobile clean [DIR ...] [flags]"),
+        ("completion", "export-mobile completion bash|zsh|fish [flags]"),
+        ("export", "export-mobile [flags]"),
+    ):
+        assert cli.main([name, "--help"]) == 0
+        assert capsys.readouterr().out.splitlines()[0] == f"usage: {usage}"
+
+
+def test_help_in_a_narrow_window_wraps_all_but_examples_and_cuts_no_word(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert cli.main(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    examples = [f"  {example}" for example in cli.command("export").EXAMPLES]
+    long = [line for line in lines if len(line) > 60 and line not in examples]
+    assert [len(line.split()) for line in long] == [1] * len(long)  # a single word cannot be wrapped
+    assert (
+        "                             token-dropping model keeps" in lines
+    )  # the second column, and no cut at a hyphen
+
+
 def test_the_examples_of_every_command_are_flags_that_it_has():
     for name in cli.COMMANDS:
         flags = set(cli.parser_of(name)._option_string_actions)
@@ -169,6 +199,7 @@ def test_an_unknown_model_is_answered_with_what_is_supported_and_near_in_meaning
         (["--target", "coreml"], ["coreml", "tflite, onnx"]),
         (["--model", "pardo"], ["pardo", "Did you mean prado"]),
         (["--quantize", "int88"], ["int88", "Did you mean int8"]),
+        (["--quantize", "int4"], ["int8-dynamic, int8. Received: int4.\n"]),
         (["models", "--nonsense"], ["--nonsense"]),
     ],
 )

@@ -38,6 +38,7 @@ def test_bash_completes_flags_commands_and_names(scripts):
     script = scripts / "bash"
     assert complete(script, "--mod") == ["--model"]
     assert complete(script, "pro") == ["profile"]
+    assert complete(script, "expo") == ["export"]
     assert "mobilebert" in complete(script, "--model", "mob")
     assert complete(script, "--quantize", "fp") == ["fp16"]
     assert complete(script, "train", "--epo") == ["--epochs"]

@@ -105,7 +105,7 @@ def test_force_replaces_an_export_only_when_the_new_one_is_complete(tmp_path):
 def test_force_does_not_delete_folders_that_are_not_ours(tmp_path, files):
     for name, content in files.items():
         (tmp_path / name).write_text(content)
-    with pytest.raises(InputError, match="--force replaces only folders that export-mobile wrote") as caught:
+    with pytest.raises(InputError, match="must be a new folder, or one that export-mobile wrote") as caught:
         check_free(tmp_path, force=True)
     assert min(files) in str(caught.value)
     assert everything_under(tmp_path) == sorted(files)
@@ -165,6 +165,16 @@ def test_an_output_is_not_an_input_does_not_hold_one_and_does_not_lie_in_one(tmp
     check_free(tmp_path / "models" / "other", force=False, inputs=[("--checkpoint", checkpoint), ("--data", None)])
     check_free(tmp_path / "beside-the-rows", force=False, inputs=[("--data", tmp_path / "rows.tsv")])
     check_free(tmp_path / "out", force=False, inputs=[("--checkpoint", "google/a-name-on-a-hub")])
+
+
+def test_force_is_suggested_only_where_it_would_help(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "notes.txt").write_text("mine")
+    for name in ("file", "theirs"):
+        with pytest.raises(InputError) as caught:
+            check_free(tmp_path / name, force=False)
+        assert "--force" not in str(caught.value)
 
 
 def test_force_refuses_a_file_and_a_link(tmp_path):

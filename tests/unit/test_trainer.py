@@ -133,7 +133,7 @@ def test_forcing_keeps_the_files_of_others(tmp_path: Path, ours: list[str]) -> N
         (out / name).write_bytes(b"theirs")
     if ours:
         manifest.add(out, "train", ours)
-    with pytest.raises(InputError, match=r"--force replaces only folders.*labels\.txt is not one of its files"):
+    with pytest.raises(InputError, match=r"must be a new folder.*which holds labels\.txt"):
         train(rows, out, "--force")
     assert (out / "labels.txt").read_bytes() == b"theirs"
 
