@@ -84,8 +84,9 @@ def test_help_names_every_flag_of_the_issue_and_all_exit_codes(capsys):
         assert flag in text
     for kind in GATES:
         assert f"{kind.exit_code} {kind.gate}" in text
+    wrapped = " ".join(text.split())
     for recipe in RECIPES.values():
-        assert f"{recipe.name:<13} {recipe.description}" in text
+        assert f"{recipe.name} {recipe.description}" in wrapped
 
 
 def test_help_names_the_presets_of_every_family_the_default_first():
