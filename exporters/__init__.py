@@ -12,6 +12,9 @@ TYPE_CHECKING = False  # as in `typing`, whose import would be most of the cost
 if TYPE_CHECKING:
     from exporters.ablation.request import AblateRequest as AblateRequest
     from exporters.ablation.run import ablate as ablate
+    from exporters.checking.request import CheckRequest as CheckRequest
+    from exporters.checking.result import CheckResult as CheckResult
+    from exporters.checking.run import check as check
     from exporters.compression.request import CompressRequest as CompressRequest
     from exporters.compression.result import CompressResult as CompressResult
     from exporters.compression.run import compress as compress
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 _HOME = {
     "AblateRequest": "exporters.ablation.request",
     "Ablation": "models_tf.compress.ablation_result",
+    "CheckRequest": "exporters.checking.request",
+    "CheckResult": "exporters.checking.result",
     "CompressRequest": "exporters.compression.request",
     "CompressResult": "exporters.compression.result",
     "Compression": "models_tf.compress.settings",
@@ -49,6 +54,7 @@ _HOME = {
     "TrainRequest": "exporters.training.request",
     "TrainResult": "exporters.training.result",
     "ablate": "exporters.ablation.run",
+    "check": "exporters.checking.run",
     "compress": "exporters.compression.run",
     "explain": "exporters.explanation.run",
     "export": "exporters.pipeline",
@@ -58,6 +64,8 @@ _HOME = {
 __all__ = [
     "AblateRequest",
     "Ablation",
+    "CheckRequest",
+    "CheckResult",
     "CompressRequest",
     "CompressResult",
     "Compression",
@@ -72,6 +80,7 @@ __all__ = [
     "TrainRequest",
     "TrainResult",
     "ablate",
+    "check",
     "compress",
     "explain",
     "export",

@@ -4,6 +4,8 @@ Bad input is `models_tf.errors.InputError` (exit code 2). What is here says that
 its result is not good enough.
 """
 
+from collections.abc import Iterable
+
 EXIT_PASS = 0
 EXIT_INTERNAL = 1
 EXIT_INPUT = 2
@@ -45,6 +47,19 @@ class SizeError(ExportError):
     gate = "size"
 
 
+class LatencyError(ExportError):
+    """A file takes longer than `--max-latency-ratio` allows."""
+
+    exit_code = 4
+    gate = "latency"
+
+
 # When several gates fail, the exit code is that of the first one here: a file that computes something else
 # makes its accuracy and size meaningless.
-GATES: tuple[type[ExportError], ...] = (ParityError, SchemeError, AccuracyError, SizeError)
+GATES: tuple[type[ExportError], ...] = (ParityError, SchemeError, AccuracyError, SizeError, LatencyError)
+
+
+def exit_code(gates: Iterable[str]) -> int:
+    """Of the most fundamental of the gates that failed, in the order of `GATES`; 0 if none did."""
+    failed = set(gates)
+    return next((kind.exit_code for kind in GATES if kind.gate in failed), EXIT_PASS)

@@ -8,6 +8,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from exporters.formats.base import FORMATS
 from exporters.request_fields import check_fields
@@ -17,6 +18,9 @@ from models_tf.data import DEFAULT_SEPARATOR, check_separator
 from models_tf.errors import InputError
 from models_tf.prado.text_config import MAX_SEQ_LEN
 from quantize import recipe as recipes
+
+if TYPE_CHECKING:
+    from models_tf.tasks.rows import Columns
 
 DEFAULT_MODEL = "prado"
 DEFAULT_RECIPE = "int8"
@@ -186,6 +190,13 @@ class ExportRequest:
         if self.model is not None:
             return registry.get(self.model).kind
         return _kind_of(self.checkpoint) if self.checkpoint is not None else registry.PROJECTION
+
+    @property
+    def columns(self) -> "Columns":
+        """Which columns of the data files are read."""
+        from models_tf.tasks.rows import Columns
+
+        return Columns(text=self.text_column, pair=self.text_pair_column, label=self.label_column)
 
     @property
     def checkpoint_folder(self) -> Path:

@@ -5,6 +5,7 @@ from typing import Any
 
 from exporters.request import TARGETS
 from models_tf import registry
+from models_tf.errors import InputError
 from models_tf.tasks import TASKS
 from quantize import recipe as recipes
 
@@ -55,3 +56,9 @@ def add_recipe(group: Any, default: str) -> None:
     group.add_argument(
         "--quantize", default=default, metavar="RECIPE", help=f"{', '.join(recipes.RECIPES)} (default {default})"
     )
+
+
+def check_output_file(path: Path, flag: str) -> None:
+    """Before the work starts: a file can be written there."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(f"{flag} must be a file in a folder that exists. Received: {path}.")

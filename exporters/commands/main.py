@@ -33,12 +33,13 @@ COMMANDS = {
     "ablate": "measure accuracy without each head or layer",
     "profile": "measure what each part of a token model costs",
     "explain": "show which words a token-dropping model keeps",
+    "check": "score shipped files and fail when they got worse",
     "models": "list the models",
     "clean": "find and remove what killed runs left behind",
     "completion": "print a shell completion script",
 }
 # These need only the base install.
-LIGHT = ("models", "clean", "completion")
+LIGHT = ("check", "models", "clean", "completion")
 
 
 class Command(Protocol):

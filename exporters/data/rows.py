@@ -18,6 +18,7 @@ from exporters.formats.runners import Feed, Outputs
 from exporters.request import ExportRequest
 from models_tf.errors import InputError
 from models_tf.registry import TOKENS
+from models_tf.tasks.judged import Judged
 from models_tf.tasks.score import Score
 
 # Ranges of activations settle after some hundred rows; more only costs time.
@@ -58,6 +59,10 @@ class Examples(Protocol):
         ...
 
     def score(self, outputs: Outputs, *, seed: int) -> Score: ...
+
+    def judge(self, outputs: Outputs) -> Judged:
+        """What was answered and what it counts, row by row."""
+        ...
 
 
 class Reader(Protocol):

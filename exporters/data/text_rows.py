@@ -11,11 +11,12 @@ import numpy as np
 
 from exporters.formats.runners import Feed, Outputs
 from exporters.formats.tensor_names import FEATURES, LOGITS, TEXT
-from exporters.request import ExportRequest
 from exporters.verification.evaluate import score
-from models_tf.data import Row, labels_of, read_table
+from models_tf.data import DEFAULT_SEPARATOR, Row, labels_of, read_table
 from models_tf.data.text import clean_text
 from models_tf.errors import InputError
+from models_tf.tasks.judged import Judged, of_labels
+from models_tf.tasks.rows import GUESSED, Columns
 from models_tf.tasks.score import Score
 
 # Texts -> features int8 [rows, time, feature].
@@ -45,11 +46,12 @@ _PROBE_WORDS = (
 
 @dataclass(frozen=True, kw_only=True)
 class TextRows:
-    """Texts, and what they should be answered with if that is known."""
+    """Texts, and what they should be answered with if that is known. Without `project`, only text-in files run."""
 
     keys: list[str]
     targets: np.ndarray | None
-    project: Project
+    project: Project | None
+    labels: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -65,10 +67,10 @@ class TextRows:
 
     def chunks(self, most: int) -> Iterator[Feed]:
         """Texts and their features; long sequences would not fit in memory together."""
-        size = max(1, min(most, _CHUNK_BYTES // self.project([b""]).nbytes))
+        size = most if self.project is None else max(1, min(most, _CHUNK_BYTES // self.project([b""]).nbytes))
         for start in range(0, len(self), size):
             texts = [text.encode() for text in self.keys[start : start + size]]
-            yield {FEATURES: self.project(texts), TEXT: texts}
+            yield {TEXT: texts} if self.project is None else {FEATURES: self.project(texts), TEXT: texts}
 
     def answers(self, outputs: Outputs) -> np.ndarray:
         return outputs[LOGITS]
@@ -78,20 +80,45 @@ class TextRows:
             raise ValueError("Rows without labels cannot be scored.")
         return score(outputs[LOGITS], self.targets, seed=seed)
 
+    def judge(self, outputs: Outputs) -> Judged:
+        """What was answered and what it counts, row by row."""
+        if self.targets is None:
+            raise ValueError("Rows without labels cannot be judged.")
+        logits = outputs[LOGITS]
+        if self.targets.ndim == 1:
+            predicted = np.where(np.isfinite(logits).all(axis=1), logits.argmax(axis=1), -1)
+            return of_labels(predicted, self.targets, self.labels, self.keys)
+        chosen = logits > 0  # a sigmoid above one half
+        return Judged(
+            metric="micro_f1",
+            texts=tuple(self.keys),
+            expected=tuple(self._names(row) for row in self.targets),
+            answers=tuple(self._names(row) for row in chosen),
+            counts=np.stack(
+                [(chosen & self.targets).sum(axis=1), chosen.sum(axis=1), self.targets.sum(axis=1)], axis=1
+            ).astype(np.float64),
+        )
+
+    def _names(self, chosen: np.ndarray) -> str:
+        return ", ".join(self.labels[number] for number in np.flatnonzero(chosen)) or "-"
+
 
 @dataclass(frozen=True, kw_only=True)
 class TextReader:
     """Reads rows for a model with these labels."""
 
-    request: ExportRequest
     labels: Sequence[str]
     multi_label: bool
-    project: Project
+    project: Project | None
+    columns: Columns = GUESSED
+    label_separator: str = DEFAULT_SEPARATOR
 
     def read(self, path: Path) -> TextRows:
         rows = self._table(path, labelled=True)
-        targets = _targets(rows, path, self.labels, self.request.label_separator if self.multi_label else None)
-        return TextRows(keys=[row.text for row in rows], targets=targets, project=self.project)
+        targets = _targets(rows, path, self.labels, self.label_separator if self.multi_label else None)
+        return TextRows(
+            keys=[row.text for row in rows], targets=targets, project=self.project, labels=tuple(self.labels)
+        )
 
     def read_texts(self, path: Path) -> TextRows:
         texts = [row.text for row in self._table(path, labelled=False) if row.text.strip()]
@@ -105,7 +132,7 @@ class TextReader:
         return TextRows(keys=texts, targets=None, project=self.project)
 
     def _table(self, path: Path, *, labelled: bool) -> list[Row]:
-        rows = list(read_table(path, self.request.text_column, self.request.label_column, labelled=labelled))
+        rows = list(read_table(path, self.columns.text, self.columns.label, labelled=labelled))
         if not rows:
             raise InputError(f"{path} must have rows under its header. Received: none.")
         return [dataclasses.replace(row, text=clean_text(row.text)) for row in rows]

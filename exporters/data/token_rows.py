@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from exporters.formats.runners import Feed, Outputs
-from exporters.request import ExportRequest
 from models_tf import tasks
-from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
 from models_tf.spec import MASK, SEGMENTS
 from models_tf.tasks.generated import generated_inputs
-from models_tf.tasks.rows import Columns, TaskRows
+from models_tf.tasks.judged import Judged
+from models_tf.tasks.rows import GUESSED, Columns, TaskRows
 from models_tf.tasks.score import Score
 from models_tf.tokenizers.tokenizer import Tokenizer
 
@@ -81,21 +80,28 @@ class TokenRows:
         return np.concatenate(parts)
 
     def score(self, outputs: Outputs, *, seed: int) -> Score:
+        return self._need_task().score(outputs, seed=seed)
+
+    def judge(self, outputs: Outputs) -> Judged:
+        return self._need_task().judge(outputs)
+
+    def _need_task(self) -> TaskRows:
         if self.task_rows is None:
             raise ValueError("Rows without a task cannot be scored.")
-        return self.task_rows.score(outputs, seed=seed)
+        return self.task_rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokenReader:
     """Reads rows for one model. `tokenizer` is None where nothing can be read, only made up."""
 
-    request: ExportRequest
     task: str
     labels: Sequence[str]
-    config: EncoderConfig
+    vocab_size: int
+    pairs: bool  # whether rows may have two segments
     max_seq_len: int
     tokenizer: Tokenizer | None
+    columns: Columns = GUESSED
 
     def read(self, path: Path) -> TokenRows:
         if self.task == BASE:
@@ -109,11 +115,8 @@ class TokenReader:
 
     def generate(self, seed: int) -> TokenRows:
         """Random ids and lengths; two segments where the task may have them."""
-        tokenizer = self.config.vocab_size if self.tokenizer is None else self.tokenizer
-        size, pairs = (
-            {"max_len": self.max_seq_len, "count": _GENERATED_ROWS, "seed": seed},
-            self.config.num_segments > 1,
-        )
+        tokenizer = self.vocab_size if self.tokenizer is None else self.tokenizer
+        size, pairs = {"max_len": self.max_seq_len, "count": _GENERATED_ROWS, "seed": seed}, self.pairs
         if self.task == BASE:
             inputs = generated_inputs(tokenizer, **size, pairs=pairs)
             return TokenRows(inputs=inputs, keys=[f"generated {seed} {i}" for i in range(_GENERATED_ROWS)])
@@ -123,14 +126,12 @@ class TokenReader:
     def _rows(self, path: Path, task: str, *, labelled: bool) -> TaskRows:
         if self.tokenizer is None:
             raise InputError(f"Texts need a tokenizer, which random weights have not. Received: {path}.")
-        request = self.request
-        columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
         return tasks.read_rows(
             task,
             path,
             tokenizer=self.tokenizer,
             labels=self.labels,
             max_len=self.max_seq_len,
-            columns=columns,
+            columns=self.columns,
             labelled=labelled,
         )

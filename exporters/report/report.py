@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from exporters.errors import EXIT_PASS, GATES
+from exporters.errors import GATES, exit_code
 from exporters.explanation.run import ExplainedText
 from exporters.verification.evaluate import Score
 from exporters.verification.parity import Parity
@@ -95,8 +95,7 @@ class Report:
     @property
     def exit_code(self) -> int:
         """That of the most fundamental failure, in the order of `errors.GATES`."""
-        failed = {failure.gate for failure in self.failures}
-        return next((kind.exit_code for kind in GATES if kind.gate in failed), EXIT_PASS)
+        return exit_code(failure.gate for failure in self.failures)
 
     def raise_for_failures(self) -> None:
         """For Python callers that want an exception: raises that of the most fundamental failure, naming all."""

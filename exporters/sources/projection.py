@@ -46,10 +46,11 @@ class ProjectionSource:
 
     def rows(self, *, calibrate: bool) -> Rows:
         reader = TextReader(
-            request=self.request,
             labels=self.checkpoint.labels,
             multi_label=self.checkpoint.config.multi_label,
             project=self.project,
+            columns=self.request.columns,
+            label_separator=self.request.label_separator,
         )
         bundled = self.request.checkpoint_folder if self.request.checkpoint is None else None
         return rows.load(self.request, reader, calibrate=calibrate, bundled=bundled)
@@ -106,6 +107,7 @@ class ProjectionModel:
                 {one.name: _single(one.file.interface()) for one in placed},
                 project=lambda texts: host.project(texts)[0],
                 lengths=lambda texts: host.project(texts)[1].tolist(),
+                multi_label=self.source.checkpoint.config.multi_label,
             ),
         }
 

@@ -30,6 +30,8 @@ def projection_file(
     files: Mapping[str, Mapping[str, Any]],
     project: Callable[[Sequence[bytes]], np.ndarray],
     lengths: Callable[[Sequence[bytes]], Sequence[int]],
+    *,
+    multi_label: bool = False,
 ) -> str:
     """The text of projection.json. `files` says input and output of each model file."""
     texts = [text.encode() for text in EXAMPLE_TEXTS]
@@ -51,6 +53,7 @@ def projection_file(
         "config": config.to_dict(),
         "config_text": config.to_text(),
         "labels": "labels.txt",
+        "multi_label": multi_label,
         "files": files,
         "examples": examples,
     }

@@ -61,6 +61,7 @@ def token_file(
     runners: Mapping[str, Runner],
     pairs: bool,
     trained: bool = True,
+    multi_label: bool = False,
 ) -> str:
     """The text of model.json. `files` gives the inputs and outputs of each model file, `runners` run them."""
     vocabulary = VOCAB if tokenizer is None else _vocabulary(tokenizer)
@@ -79,6 +80,7 @@ def token_file(
         "inputs": list(inputs),
         "meanings": {name: meaning for name, meaning in meanings.items() if name in used},
         "labels": list(labels),
+        "multi_label": multi_label,
         "tokenizer": None if tokenizer is None else _tokenizer(tokenizer),
         "files": files,
         "examples": [] if tokenizer is None else _examples(tokenizer, inputs, max_seq_len, runners, pairs=pairs),

@@ -37,7 +37,6 @@ from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tasks import REGRESSION, head_of_task, task_of_head
-from models_tf.tasks.rows import Columns
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 GRAPH = "model"
@@ -96,12 +95,13 @@ class TokenSource:
 
     def rows(self, *, calibrate: bool) -> Rows:
         reader = TokenReader(
-            request=self.request,
             task=self.task,
             labels=self.checkpoint.labels,
-            config=self.checkpoint.config,
+            vocab_size=self.checkpoint.config.vocab_size,
+            pairs=self.checkpoint.config.num_segments > 1,
             max_seq_len=self.max_seq_len,
             tokenizer=self.tokenizer,
+            columns=self.request.columns,
         )
         large = sum(value.size for value in self.checkpoint.tensors.values()) >= _LARGE
         calibrating = _LARGE_CALIBRATION_ROWS if large else rows.MAX_CALIBRATION_ROWS
@@ -200,6 +200,7 @@ class TokenModel:
             runners={one.name: one.runner(self.graph.input_names) for one in placed},
             pairs=SEGMENTS in self.graph.input_names,
             trained=source.checkpoint.trained,
+            multi_label=source.checkpoint.problem_type == MULTI_LABEL,
         )
         return files
 
@@ -260,7 +261,7 @@ def _compressed(request: ExportRequest, checkpoint: EncoderCheckpoint) -> tuple[
         rows=request.importance_data or request.calibration_data,
         flag="--importance-data",
         vocab_data=request.vocab_data,
-        columns=Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column),
+        columns=request.columns,
     )
     source = f"Checkpoint {request.checkpoint}"
     made = compress_checkpoint(checkpoint, request.compression or Compression(), data, source=source)

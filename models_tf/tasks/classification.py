@@ -17,6 +17,7 @@ from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
 from models_tf.tasks import metrics
+from models_tf.tasks.judged import Judged, of_labels
 from models_tf.tasks.rows import Columns, TaskRows, cut_rows, number_labels
 from models_tf.tasks.score import Score
 from models_tf.tokenizers.tokenizer import Tokenizer
@@ -36,8 +37,7 @@ class ClassificationRows(TaskRows):
         self._check_outputs(outputs, LOGITS)
         targets = self._need_targets()[LOGITS]
         logits = outputs[LOGITS]
-        # NaN is never right, although argmax would name it
-        predicted = np.where(np.isfinite(logits).all(axis=1), logits.argmax(axis=1), -1)
+        predicted = _predicted(logits)
         share = float((predicted == targets).mean())
         table = metrics.confusion(predicted, targets, max(len(self.labels), logits.shape[1]))
         binary = len(table) == 2
@@ -49,6 +49,11 @@ class ClassificationRows(TaskRows):
             standard_error=metrics.accuracy_error(share, len(targets)),
             more={**f1, "matthews": metrics.matthews(table)},
         )
+
+    def judge(self, outputs: Mapping[str, np.ndarray]) -> Judged:
+        self._check_outputs(outputs, LOGITS)
+        labels = self.labels or tuple(map(str, range(outputs[LOGITS].shape[1])))
+        return of_labels(_predicted(outputs[LOGITS]), self._need_targets()[LOGITS], labels, self.keys)
 
     def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
         """Logits [rows, labels]."""
@@ -77,10 +82,26 @@ class RegressionRows(TaskRows):
             more={"spearman": metrics.spearman(predicted, targets)},
         )
 
+    def judge(self, outputs: Mapping[str, np.ndarray]) -> Judged:
+        targets = self._need_targets()[LOGITS]
+        predicted = self.answers(outputs)[:, 0]
+        return Judged(
+            metric="pearson",
+            texts=tuple(self.keys),
+            expected=tuple(f"{value:.4g}" for value in targets),
+            answers=tuple(f"{value:.4g}" for value in predicted),
+            counts=np.stack([predicted, targets], axis=1).astype(np.float64),
+        )
+
     def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
         """Scores [rows, 1]."""
         self._check_outputs(outputs, LOGITS)
         return outputs[LOGITS].reshape(len(self), 1)
+
+
+def _predicted(logits: np.ndarray) -> np.ndarray:
+    """The number of the label; -1 for NaN, which is never right although argmax would name it."""
+    return np.where(np.isfinite(logits).all(axis=1), logits.argmax(axis=1), -1)
 
 
 _Rows = TypeVar("_Rows", bound=TaskRows)

@@ -15,6 +15,7 @@ import numpy as np
 from models_tf.errors import InputError
 from models_tf.spec import END_LOGITS, MASK, START_LOGITS
 from models_tf.tasks import squad_metric
+from models_tf.tasks.judged import Judged
 from models_tf.tasks.rows import TaskRows
 from models_tf.tasks.score import Score
 from models_tf.tasks.squad_json import read_json
@@ -71,18 +72,30 @@ class QuestionRows(TaskRows):
 
     def score(self, outputs: Mapping[str, np.ndarray], *, seed: int = 0) -> Score:  # noqa: ARG002 - the error is exact
         """F1 and exact match over questions."""
-        self._check_outputs(outputs, START_LOGITS, END_LOGITS)
-        if not self.labelled:
-            raise ValueError("A score needs questions with answers, at least 1. Received: none.")
-        questions = {window.question.id: window.question for window in self.windows}
-        judged = [squad_metric.judge(text, questions[name].answers) for name, text in self.predictions(outputs).items()]
-        exact, f1 = np.array(judged, np.float64).T
+        judged = self.judge(outputs)
+        f1, _, exact = judged.counts.T
         return Score(
-            metric="f1",
+            metric=judged.metric,
             value=100 * float(f1.mean()),
             n=len(judged),
             standard_error=100 * float(f1.std() / math.sqrt(len(judged))),
             exact_match=100 * float(exact.mean()),
+        )
+
+    def judge(self, outputs: Mapping[str, np.ndarray]) -> Judged:
+        """A unit is a question. Counts: F1, 1, exact match."""
+        self._check_outputs(outputs, START_LOGITS, END_LOGITS)
+        if not self.labelled:
+            raise ValueError("A score needs questions with answers, at least 1. Received: none.")
+        questions = {window.question.id: window.question for window in self.windows}
+        found = self.predictions(outputs)
+        judged = [squad_metric.judge(text, questions[name].answers) for name, text in found.items()]
+        return Judged(
+            metric="f1",
+            texts=tuple(questions[name].text for name in found),
+            expected=tuple(questions[name].answers[0] for name in found),
+            answers=tuple(found.values()),
+            counts=np.array([(f1, 1.0, float(exact)) for exact, f1 in judged], np.float64),
         )
 
     def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:

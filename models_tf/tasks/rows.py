@@ -10,6 +10,7 @@ import numpy as np
 
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
+from models_tf.tasks.judged import Judged
 from models_tf.tasks.score import Score
 
 
@@ -20,6 +21,9 @@ class Columns:
     text: str | None = None
     pair: str | None = None
     label: str | None = None
+
+
+GUESSED = Columns()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +76,10 @@ class TaskRows(abc.ABC):
     @abc.abstractmethod
     def score(self, outputs: Mapping[str, np.ndarray], *, seed: int = 0) -> Score:
         """The quality of a model's outputs on these rows. Needs labelled rows."""
+
+    @abc.abstractmethod
+    def judge(self, outputs: Mapping[str, np.ndarray]) -> Judged:
+        """What was answered and what it counts, row by row. Needs labelled rows."""
 
     @abc.abstractmethod
     def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -17,6 +17,7 @@ from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import IDS, LOGITS
 from models_tf.tasks import metrics
+from models_tf.tasks.judged import Judged
 from models_tf.tasks.rows import Columns, TaskRows, number_labels
 from models_tf.tasks.score import Score
 from models_tf.tokenizers.tokenizer import Tokenizer
@@ -45,9 +46,7 @@ class TaggingRows(TaskRows):
         """
         self._check_outputs(outputs, LOGITS)
         self._need_targets()
-        tags = self.tags
-        if tags is None:
-            raise ValueError("A score needs tagged rows. Received: words only.")
+        tags = self._need_tags()
         predicted = self._predicted(outputs[LOGITS])
         right = ((predicted == tags) & (tags >= 0)).sum(axis=1)  # [rows]
         accuracy = 100 * float(right.sum() / self.words.sum())
@@ -71,6 +70,34 @@ class TaggingRows(TaskRows):
                 "recall": 100 * float(hits.sum() / max(wanted.sum(), 1)),
             },
         )
+
+    def judge(self, outputs: Mapping[str, np.ndarray]) -> Judged:
+        """A unit is a sentence; its answer is its tags."""
+        self._check_outputs(outputs, LOGITS)
+        self._need_targets()
+        tags = self._need_tags()
+        predicted = self._predicted(outputs[LOGITS])
+        if metrics.are_entity_labels(self.labels):
+            metric = "entity_f1"
+            counts = np.array([self._entities(predicted[i], tags[i], self.words[i]) for i in range(len(self))])
+        else:
+            metric = "accuracy"
+            counts = np.stack([((predicted == tags) & (tags >= 0)).sum(axis=1), self.words], axis=1)
+        return Judged(
+            metric=metric,
+            texts=tuple(self.keys),
+            expected=tuple(self._names(tags[i], self.words[i]) for i in range(len(self))),
+            answers=tuple(self._names(predicted[i], self.words[i]) for i in range(len(self))),
+            counts=counts.astype(np.float64),
+        )
+
+    def _need_tags(self) -> np.ndarray:
+        if self.tags is None:
+            raise ValueError("A score needs tagged rows. Received: words only.")
+        return self.tags
+
+    def _names(self, tags: np.ndarray, words: int) -> str:
+        return " ".join(self.labels[tag] if tag >= 0 else "-" for tag in tags[:words])
 
     def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
         """Logits at the first piece of each word, [words of all rows, labels]."""

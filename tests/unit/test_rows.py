@@ -21,7 +21,13 @@ def project(texts):
 
 
 def load(request, *, labels=LABELS, multi_label=False, calibrate=True):
-    reader = TextReader(request=request, labels=labels, multi_label=multi_label, project=project)
+    reader = TextReader(
+        labels=labels,
+        multi_label=multi_label,
+        project=project,
+        columns=request.columns,
+        label_separator=request.label_separator,
+    )
     return rows.load(request, reader, calibrate=calibrate)
 
 
@@ -135,7 +141,7 @@ def test_the_bundled_rows_of_both_parts_are_disjoint():
     for task in ("snips", "clinc150"):
         request = ExportRequest(task=task)
         folder = request.checkpoint_folder
-        reader = TextReader(request=request, labels=(), multi_label=False, project=project)
+        reader = TextReader(labels=(), multi_label=False, project=project)
         texts = {name: set(reader.read_texts(folder / f"{name}.tsv").keys) for name in ("eval", "calibration")}
         assert texts["eval"]
         assert not texts["eval"] & texts["calibration"]
@@ -207,7 +213,7 @@ def test_many_rows_of_a_token_model_come_with_the_way_out(tmp_path):
 
 def test_a_model_can_ask_for_fewer_rows_to_calibrate_with(tmp_path):
     request = ExportRequest(checkpoint=tmp_path, eval_data=table(tmp_path / "e.tsv", PAIRS))
-    reader = TextReader(request=request, labels=LABELS, multi_label=False, project=project)
+    reader = TextReader(labels=LABELS, multi_label=False, project=project)
     fewer = rows.load(request, reader, calibrate=True, calibrating=5)
     assert len(fewer.calibration) == 5
     assert fewer.evaluation.keys == load(request).evaluation.keys

@@ -24,10 +24,11 @@ MASK = np.array([[1, 1, 0], [1, 1, 1]], np.int32)
 
 def reader(task: str = "classification", *, tokenizer: bool = True, **fields) -> TokenReader:
     return TokenReader(
-        request=ExportRequest(model="mobilebert", checkpoint="folder", **fields),
+        columns=ExportRequest(model="mobilebert", checkpoint="folder", **fields).columns,
         task=task,
         labels=("no", "yes"),
-        config=CONFIG,
+        vocab_size=CONFIG.vocab_size,
+        pairs=True,
         max_seq_len=LENGTH,
         tokenizer=tiny_tokenizer() if tokenizer else None,
     )

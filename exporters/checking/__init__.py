@@ -1,0 +1,1 @@
+"""`check`: scores shipped model files and judges them against a baseline or another file."""

@@ -1,0 +1,44 @@
+"""A check in GitHub Actions: annotations on stdout, and the job summary.
+
+Annotations are workflow commands, `::error title=...::message`. The summary is Markdown, appended to the file that
+the runner names in GITHUB_STEP_SUMMARY.
+"""
+
+import os
+from pathlib import Path
+
+from exporters.checking.result import CheckResult
+from exporters.checking.text import markdown, score
+from exporters.console.cleaning import clean_line
+
+SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+
+
+def annotations(result: CheckResult) -> list[str]:
+    """One line for each failure, or one notice for each file that passed."""
+    failed = {name for name, _ in result.failures}
+    lines = [_command("error", f"{name}: {one.gate}", f"{name}: {one.message}") for name, one in result.failures]
+    lines += [_command("notice", file.name, score(file)) for file in result.files if file.name not in failed]
+    return [*lines, *(_command("warning", "export-mobile check", note) for note in result.notes)]
+
+
+def write_summary(result: CheckResult) -> bool:
+    """Append to the job summary; False where there is none."""
+    path = os.environ.get(SUMMARY_VARIABLE)
+    if not path:
+        return False
+    with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(markdown(result))
+    return True
+
+
+def _command(kind: str, title: str, message: str) -> str:
+    return f"::{kind} title={_property(clean_line(title))}::{_data(clean_line(message))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

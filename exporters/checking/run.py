@@ -1,0 +1,244 @@
+"""`check`: scores shipped files on labelled rows and judges them. Needs no TensorFlow."""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from exporters.checking import baseline as baselines
+from exporters.checking import gates, speed
+from exporters.checking.baseline import Baseline, Entry
+from exporters.checking.paired import Drop, exact, resampled
+from exporters.checking.request import CheckRequest
+from exporters.checking.result import CheckedFile, CheckResult, Flip
+from exporters.console.progress import Progress
+from exporters.data.rows import Examples
+from exporters.formats.isolated import IsolatedRunner
+from exporters.formats.runners import Outputs, RunnerError, joined
+from exporters.request_fields import check_request
+from exporters.shipped import rows as shipped_rows
+from exporters.shipped.bundled import bundled_rows
+from exporters.shipped.model import Shipped, model_files, open_one
+from models_tf.errors import InputError
+from models_tf.tasks.judged import STATISTICS, Judged
+from models_tf.tasks.rows import Columns
+from models_tf.tasks.score import Score
+
+_CHUNK_ROWS = 256
+_MOST_FLIPS = 10
+
+
+def check(request: CheckRequest, *, progress: Progress | None = None) -> CheckResult:
+    """Score every file, compare it with the baseline or the other file, judge the gates.
+
+    A gate that fails is not an error: see `result.passed` and `result.raise_for_failures()`.
+
+    Args:
+        request: which files, rows, comparison and limits.
+        progress: shows the files as they are scored; by default nothing is shown.
+
+    Raises:
+        InputError: a file, the rows, the baseline or what lies beside a file cannot be used; in one line.
+    """
+    check_request(request, CheckRequest)
+    progress = progress or Progress(quiet=True)
+    paths = model_files(request.model)
+    data = _data(request, paths)
+    sha256 = baselines.data_sha256(data)
+    known = _known(request, data, sha256)
+    others = _others(request, paths)
+    reader = _Rows(request=request, data=data)
+    found, entries, notes = [], {}, list[str]()
+    for path in paths:
+        with progress.stage(f"score {path.name}"):
+            shipped = open_one(path)
+            examples = reader.read(shipped)
+            other = others.get(path)
+            entry = known.entry(path.name, Path(str(request.baseline))) if known is not None else None
+            scored = _score(shipped, examples, reader=reader, other=other, entry=entry)
+        found.append(scored.file)
+        entries[path.name] = scored.entry
+        notes += [note for note in (*examples.notes, *scored.notes) if note not in notes]
+    if request.update_baseline and request.baseline is not None:
+        kept = baselines.kept(request.baseline, sha256=sha256, rows=request.rows)
+        made = Baseline(data_name=data.name, data_sha256=sha256, rows=request.rows, files={**kept, **entries})
+        baselines.write(request.baseline, made)
+    return CheckResult(
+        files=tuple(found),
+        data=str(data),
+        data_sha256=sha256,
+        compared="" if request.update_baseline else str(request.baseline or request.against or ""),
+        updated=str(request.baseline) if request.update_baseline else "",
+        notes=tuple(notes),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Scored:
+    file: CheckedFile
+    entry: Entry
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """Reads the data file for each of the files."""
+
+    request: CheckRequest
+    data: Path
+
+    def read(self, shipped: Shipped) -> Examples:
+        request = self.request
+        columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
+        examples = shipped_rows.read(shipped, self.data, columns=columns, label_separator=request.label_separator)
+        if not examples.labelled:
+            raise InputError(f"--data must have answers to score with. Received: {self.data}, which has none.")
+        if request.rows is None or request.rows >= len(examples):
+            return examples
+        return examples.take(range(request.rows))
+
+
+def _score(shipped: Shipped, examples: Examples, *, reader: _Rows, other: Path | None, entry: Entry | None) -> _Scored:
+    request = reader.request
+    timed = request.update_baseline or request.max_latency_ratio is not None
+    with ExitStack() as open_files:
+        own = _Open.of(shipped, examples, open_files)
+        judged, score = own.judge(request.seed)
+        before, second = entry, None
+        if other is not None:
+            opened = open_one(other)
+            second = _Open.of(opened, reader.read(opened), open_files)
+            before = _entry(opened, second.judge(request.seed)[0], None)
+        measured = speed.measure(own.times, None if second is None else second.times) if timed else None
+    drop = None if before is None else _drop(before, judged, request, shipped.path.name)
+    flips = () if before is None else _flips(before, judged)
+    timing, notes = (None, ()) if measured is None else speed.compare(measured, None if entry is None else entry.speed)
+    low, high = gates.interval(score)
+    file = CheckedFile(
+        name=shipped.path.name,
+        sha256=hashlib.sha256(shipped.file.content).hexdigest(),
+        size_bytes=shipped.file.size_bytes,
+        metric=judged.metric,
+        value=judged.value(),
+        low=low,
+        high=high,
+        n=len(judged),
+        verdicts=gates.judge(request, shipped, drop, timing),
+        drop=drop,
+        flips=flips[:_MOST_FLIPS],
+        flipped=len(flips),
+        timing=timing,
+    )
+    made = None if measured is None else measured.speed
+    return _Scored(file=file, entry=_entry(shipped, judged, made), notes=notes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Open:
+    """A file that runs, and its rows."""
+
+    run: IsolatedRunner
+    examples: Examples
+
+    @classmethod
+    def of(cls, shipped: Shipped, examples: Examples, files: ExitStack) -> "_Open":
+        return cls(run=files.enter_context(IsolatedRunner(shipped.path, inputs=shipped.inputs)), examples=examples)
+
+    def judge(self, seed: int) -> tuple[Judged, Score]:
+        try:
+            outputs = joined([self.run(feed) for feed in self.examples.chunks(_CHUNK_ROWS)])
+        except RunnerError as error:
+            raise InputError(f"The file must run in its runtime. Received: {error}.") from error
+        return self.examples.judge(outputs), self.examples.score(outputs, seed=seed)
+
+    def times(self, rounds: int) -> Outputs:
+        return self.run.times(next(iter(self.examples.chunks(1))), rounds)
+
+
+def _drop(before: Entry, judged: Judged, request: CheckRequest, name: str) -> Drop:
+    if before.metric != judged.metric or len(before.counts) != len(judged):
+        raise InputError(
+            f"{name} must be scored like what it is compared with: {before.metric} of {len(before.counts)} rows. "
+            f"Received: {judged.metric} of {len(judged)}."
+        )
+    limit = request.max_drop or 0.0
+    if judged.right_or_wrong:
+        return exact(before.counts[:, 0] > 0, judged.counts[:, 0] > 0, limit=limit)
+    return resampled(before.counts, judged.counts, STATISTICS[judged.metric], limit=limit, seed=request.seed)
+
+
+def _flips(before: Entry, judged: Judged) -> tuple[Flip, ...]:
+    """Rows whose answer changed from right to wrong; for F1, to a worse one."""
+    changed = [old != new for old, new in zip(before.answers, judged.answers, strict=True)]
+    worse = before.counts[:, 0] > judged.counts[:, 0]
+    if judged.metric == "pearson":  # every number changes a little: none of them flips
+        worse = np.zeros(len(judged), bool)
+    return tuple(
+        Flip(
+            row=i + 1,
+            text=judged.texts[i],
+            expected=judged.expected[i],
+            before=before.answers[i],
+            after=judged.answers[i],
+        )
+        for i in np.flatnonzero(worse & np.array(changed, bool))
+    )
+
+
+def _entry(shipped: Shipped, judged: Judged, measured: baselines.Speed | None) -> Entry:
+    return Entry(
+        sha256=hashlib.sha256(shipped.file.content).hexdigest(),
+        size_bytes=shipped.file.size_bytes,
+        metric=judged.metric,
+        value=judged.value(),
+        answers=judged.answers,
+        counts=judged.counts,
+        speed=measured,
+    )
+
+
+def _data(request: CheckRequest, paths: Sequence[Path]) -> Path:
+    if request.data is not None:
+        if not request.data.exists():
+            raise InputError(f"--data must be a file with labelled rows. Received: {request.data} (no such file).")
+        return request.data
+    found = bundled_rows(paths[0].parent)
+    if found is None:
+        raise InputError(
+            "A check needs rows with labels: give --data FILE. Only exports of a bundled model bring some."
+        )
+    return found
+
+
+def _known(request: CheckRequest, data: Path, sha256: str) -> Baseline | None:
+    if request.baseline is None or request.update_baseline:
+        return None
+    known = baselines.read(request.baseline)
+    if known.data_sha256 != sha256:
+        raise InputError(
+            f"--data must be the rows of the baseline, {known.data_name} with SHA-256 {known.data_sha256[:12]}…. "
+            f"Received: {data} with {sha256[:12]}…. Write a new baseline with --update-baseline."
+        )
+    if known.rows != request.rows:
+        raise InputError(
+            f"--rows must be as in the baseline, {known.rows or 'all'}. Received: {request.rows or 'all'}. "
+            "Write a new baseline with --update-baseline."
+        )
+    return known
+
+
+def _others(request: CheckRequest, paths: Sequence[Path]) -> dict[Path, Path]:
+    """The file that each one is compared with: the one given, or that of the same name in the folder given."""
+    if request.against is None:
+        return {}
+    against = model_files(request.against)
+    if request.against.is_file():
+        return dict.fromkeys(paths, against[0])
+    named = {file.name: file for file in against}
+    missing = [path.name for path in paths if path.name not in named]
+    if missing:
+        raise InputError(f"--against must hold {missing[0]} too. Received: {', '.join(named)} in {request.against}.")
+    return {path: named[path.name] for path in paths}

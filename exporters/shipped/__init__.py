@@ -1,0 +1,1 @@
+"""Model files that were exported before, with what lies beside them."""
