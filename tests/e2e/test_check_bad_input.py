@@ -6,29 +6,31 @@ from pathlib import Path
 
 import pytest
 
+from exporters import CheckRequest, ExportRequest, check, export
 from exporters.commands import main as cli
-from support.shipped_files import copy_of
 
 ROWS = "text\tlabel\nplay a song\tplay\nhello\tgreet\nbook a table\tbook\n"
 
 
 @pytest.fixture(scope="module")
-def exported(tiny_checkpoint, table, tmp_path_factory) -> Path:
-    from exporters import ExportRequest, export
-
-    folder = tmp_path_factory.mktemp("bad") / "out"
-    export(ExportRequest(checkpoint=tiny_checkpoint, eval_data=table, target="tflite", output=folder))
+def whole(tiny_checkpoint, table, tmp_path_factory) -> Path:
+    """An export, rows and a baseline that fit."""
+    folder = tmp_path_factory.mktemp("bad") / "whole"
+    folder.mkdir()
+    request = ExportRequest(checkpoint=tiny_checkpoint, eval_data=table, target="tflite", output=folder / "model")
+    export(request)
+    (folder / "rows.tsv").write_text(ROWS)
+    baseline = folder / "b.json"
+    check(CheckRequest(model=folder / "model", data=folder / "rows.tsv", baseline=baseline, update_baseline=True))
     return folder
 
 
 @pytest.fixture
-def place(exported, tmp_path, monkeypatch) -> Path:
-    """An export, rows and a baseline that fit, to be damaged."""
-    copy_of(exported, tmp_path / "model")
-    (tmp_path / "rows.tsv").write_text(ROWS)
-    monkeypatch.chdir(tmp_path)
-    assert cli.main(["check", "model", "--data", "rows.tsv", "--baseline", "b.json", "--update-baseline"]) == 0
-    return tmp_path
+def place(whole, tmp_path, monkeypatch) -> Path:
+    """A copy, to be damaged."""
+    copy = Path(shutil.copytree(whole, tmp_path / "place"))
+    monkeypatch.chdir(copy)
+    return copy
 
 
 def edit(path: Path, change) -> None:
@@ -108,7 +110,11 @@ CASES = {
     "a wrong size": (lambda _: None, [TEXT, "--max-size", "big"], "such as 200KB"),
     "a wrong drop": (lambda _: None, [TEXT, *WITH, "--max-drop", "-1"], "from 0 to 100"),
     "a wrong ratio": (lambda _: None, [TEXT, *WITH, "--max-latency-ratio", "0"], "above 0"),
-    "against a folder without it": (lambda p: (p / "f").mkdir(), [TEXT, "--against", "f"], "which holds none"),
+    "against a folder without it": (
+        lambda p: (p / "f").mkdir(),
+        [TEXT, "--data", "rows.tsv", "--against", "f"],
+        "which holds none",
+    ),
     "junit nowhere": (lambda _: None, [TEXT, *WITH, "--junit", "no/where.xml"], "--junit must be a file"),
     "nothing": (lambda _: None, [], "PATH"),
 }
