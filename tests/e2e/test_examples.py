@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from exporters import ExportRequest, export
+from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
 from models_tf.tokenizers.tokenizer import Tokenizer
@@ -57,6 +58,12 @@ def test_the_python_example_exports_and_prints_sizes_and_accuracy(tmp_path: Path
 @pytest.mark.parametrize("script", ["classify_text.py", "classify_features.py", "classify_onnx.py"])
 def test_each_kind_of_file_answers_the_same_label(script: str, snips_export: Path) -> None:
     assert run(script, snips_export, "will it rain in boston tomorrow").startswith("GetWeather")
+
+
+def test_the_check_example_compares_two_files(snips_export: Path) -> None:
+    lite, onnx = snips_export / "text_int8.tflite", snips_export / "text_int8.onnx"
+    rows = Path(registry.get("prado").bundled_folder("snips")) / "eval.tsv"
+    assert "text_int8.tflite: 94." in run("check_from_python.py", lite, rows, onnx)
 
 
 def test_a_token_models_file_answers_what_its_export_recorded(tmp_path: Path) -> None:

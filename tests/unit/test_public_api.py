@@ -20,6 +20,8 @@ def test_the_package_offers_exactly_these_names():
     assert sorted(exporters.__all__) == [
         "AblateRequest",
         "Ablation",
+        "CheckRequest",
+        "CheckResult",
         "CompressRequest",
         "CompressResult",
         "Compression",
@@ -34,6 +36,7 @@ def test_the_package_offers_exactly_these_names():
         "TrainRequest",
         "TrainResult",
         "ablate",
+        "check",
         "compress",
         "explain",
         "export",

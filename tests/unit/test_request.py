@@ -14,7 +14,7 @@ from models_tf.errors import InputError
     ("fields", "words"),
     [
         ({"model": "pardo"}, ["Unknown model", "Received: pardo", "prado"]),
-        ({"quantize": "int9"}, ["Unknown recipe", "Received: int9", "Did you mean int8"]),
+        ({"quantize": "int88"}, ["Unknown recipe", "Received: int88", "Did you mean int8"]),
         ({"task": "snipz"}, ["Unknown task", "snips"]),
         ({"target": ("tflit",)}, ["Unknown target", "tflite"]),
         ({"target": ()}, ["Unknown target"]),
