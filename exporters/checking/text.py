@@ -78,7 +78,7 @@ def score(file: CheckedFile) -> str:
 def _details(file: CheckedFile) -> Iterator[str]:
     for one in file.verdicts:
         yield f"{one.gate}: {'ok' if one.passed else 'FAIL'}, {one.message}"
-    needed = None if file.drop is None else file.drop.needed_rows
+    needed = None if file.drop is None or file.drop.is_real else file.drop.needed_rows
     if file.drop is not None and needed is not None:
         yield (f"{file.drop.n} rows are too few to see a drop of {file.drop.limit:g} points: about {needed:,} would do")
     if file.timing is not None:

@@ -76,5 +76,5 @@ def code(text: str) -> str:
     return "`" + " ".join(text.split()).replace("`", "'") + "`"
 
 
-_MARKUP = "\\`*_[]#~|"
+_MARKUP = "\\`*_[]#~"  # a pipe is the business of `markdown`
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}

@@ -8,7 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from exporters import ExportRequest, export
 from support.base_install import base_environment
+from support.checkpoints import LENGTH, write_checkpoint
+from support.shipped_files import BUNDLED
 
 pytestmark = pytest.mark.slow
 
@@ -81,3 +84,30 @@ def test_shipped_files_run_in_the_base_install(base, tmp_path):
     # int8 of two runtimes, each within two steps of the float logits.
     np.testing.assert_allclose(lite, onnx, atol=1.0)
     np.testing.assert_array_equal(lite.argmax(1)[:2], onnx.argmax(1)[:2])
+
+
+@pytest.mark.parametrize("model", ["prado", "bert"])
+def test_check_scores_what_the_export_reported_in_the_base_install(base, model, tmp_path):
+    rows = BUNDLED / "snips" / "eval.tsv"
+    request = ExportRequest(model="prado", output=tmp_path / "out")
+    if model == "bert":
+        rows = tmp_path / "rows.tsv"
+        texts = [f"{number} {number + 1}\t{label}" for number, label in enumerate(["no", "yes", "perhaps"] * 18)]
+        rows.write_text("\n".join(["text\tlabel", *texts]) + "\n")
+        request = ExportRequest(
+            model="bert",
+            checkpoint=write_checkpoint(tmp_path / "tiny", "bert"),
+            eval_data=rows,
+            calibration_data=rows,
+            max_seq_len=LENGTH,
+            output=tmp_path / "out",
+        )
+    report = export(request)
+    done = called(base / "export-mobile", "check", tmp_path / "out", "--data", rows, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    reported = {stage.stage.partition(" on ")[0]: stage.score for stage in report.accuracy}
+    found = json.loads(done.stdout)["files"]
+    assert {Path(file["name"]).suffix for file in found} == {".tflite", ".onnx"}
+    for file in found:
+        assert file["value"] == pytest.approx(reported[file["name"]].value)
+        assert file["n"] == reported[file["name"]].n
