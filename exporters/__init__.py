@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from exporters.explanation.request import ExplainRequest as ExplainRequest
     from exporters.explanation.run import Explanation as Explanation
     from exporters.explanation.run import explain as explain
+    from exporters.integrity.request import VerifyRequest as VerifyRequest
+    from exporters.integrity.result import VerifyResult as VerifyResult
+    from exporters.integrity.run import verify as verify
     from exporters.pipeline import export as export
     from exporters.profiling.report import Profile as Profile
     from exporters.profiling.request import ProfileRequest as ProfileRequest
@@ -53,6 +56,8 @@ _HOME = {
     "Report": "exporters.report.report",
     "TrainRequest": "exporters.training.request",
     "TrainResult": "exporters.training.result",
+    "VerifyRequest": "exporters.integrity.request",
+    "VerifyResult": "exporters.integrity.result",
     "ablate": "exporters.ablation.run",
     "check": "exporters.checking.run",
     "compress": "exporters.compression.run",
@@ -60,6 +65,7 @@ _HOME = {
     "export": "exporters.pipeline",
     "profile": "exporters.profiling.run",
     "train": "exporters.training.run",
+    "verify": "exporters.integrity.run",
 }
 __all__ = [
     "AblateRequest",
@@ -79,6 +85,8 @@ __all__ = [
     "Report",
     "TrainRequest",
     "TrainResult",
+    "VerifyRequest",
+    "VerifyResult",
     "ablate",
     "check",
     "compress",
@@ -86,6 +94,7 @@ __all__ = [
     "export",
     "profile",
     "train",
+    "verify",
 ]  # written out: a type checker does not read `_HOME`
 
 

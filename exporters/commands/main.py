@@ -34,12 +34,13 @@ COMMANDS = {
     "profile": "measure what each part of a token model costs",
     "explain": "show which words a token-dropping model keeps",
     "check": "score shipped files and fail when they got worse",
+    "verify": "check that a folder is what an export wrote",
     "models": "list the models",
     "clean": "find and remove what killed runs left behind",
     "completion": "print a shell completion script",
 }
 # These need only the base install.
-LIGHT = ("check", "models", "clean", "completion")
+LIGHT = ("check", "verify", "models", "clean", "completion")
 
 
 class Command(Protocol):

@@ -85,6 +85,7 @@ class Report:
     notes: tuple[str, ...]
     versions: dict[str, str]
     seconds: dict[str, float]
+    request: dict[str, Any] = field(default_factory=dict)  # as `request_record` writes it: the export can be made again
     explained: tuple[ExplainedText, ...] = ()  # of models that drop tokens: some rows, and which words went on
     report_version: int = REPORT_VERSION
 

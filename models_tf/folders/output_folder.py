@@ -77,8 +77,7 @@ class OutputFolder:
     def commit(self) -> None:
         """Give the complete folder its name."""
         shutil.rmtree(self.staging / SCRATCH, ignore_errors=True)
-        names = [str(path.relative_to(self.staging)) for path in self.staging.rglob("*") if not path.is_dir()]
-        self.write(manifest.FILE, manifest.content(self._command, names))
+        self.write(manifest.FILE, manifest.complete(self._command, self.staging))
         self._committing = True
         try:
             old = self._move_old_away()

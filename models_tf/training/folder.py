@@ -78,7 +78,7 @@ class TrainingFolder:
                     f"--output must be new. Received: {path} (exists). Remedy: --resume, --force or another name."
                 )
             manifest.check_replaceable(path)
-            names = manifest.read(path) or ()
+            names = {*(manifest.read(path) or ()), manifest.FILE}  # what grows here has the hidden one
             self._replaced = {name: (path / name).stat().st_ino for name in names if (path / name).is_file()}
         try:
             self._make_folder()
@@ -169,7 +169,7 @@ class TrainingFolder:
             if path.is_file() and path.stat().st_ino == inode:
                 path.unlink()
         self._replaced = {}
-        write_files(self.path, {manifest.FILE: manifest.content(COMMAND, self._names)})
+        write_files(self.path, {manifest.GROWING: manifest.names_only(COMMAND, self._names)})
 
     def _make_folder(self) -> None:
         missing = [path for path in (self.path, *self.path.parents) if not path.exists()]
@@ -179,8 +179,8 @@ class TrainingFolder:
 
     def _remove_if_empty(self) -> None:
         """Removes folders made here that are empty or hold only the manifest of files that were never written."""
-        if self._made and self.path.is_dir() and [found.name for found in self.path.iterdir()] == [manifest.FILE]:
-            (self.path / manifest.FILE).unlink()
+        if self._made and self.path.is_dir() and [found.name for found in self.path.iterdir()] == [manifest.GROWING]:
+            (self.path / manifest.GROWING).unlink()
         while self._made:
             try:
                 self._made[-1].rmdir()

@@ -65,7 +65,7 @@ def test_training_learns_and_writes_a_checkpoint(trained: tuple[Path, dict[str, 
     assert result["dev_rows"] == 100
     assert result["dev_accuracy_with_typos"] <= result["dev_accuracy"]
     assert sorted(path.name for path in output.iterdir()) == [
-        manifest.FILE,
+        manifest.GROWING,
         "config.json",
         "labels.txt",
         "model.safetensors",
@@ -164,7 +164,7 @@ def test_ctrl_c_in_training_keeps_the_best_checkpoint_and_says_how_to_go_on(file
     line = interrupted(files, output, output / "resume.safetensors")
     assert "interrupted. Go on with --resume. The best checkpoint so far is kept in" in line
     names = sorted(path.name for path in output.iterdir())
-    assert names == [manifest.FILE, "config.json", "labels.txt", "model.safetensors", "resume.safetensors"]
+    assert names == [manifest.GROWING, "config.json", "labels.txt", "model.safetensors", "resume.safetensors"]
     checkpoint.load(output)
 
 
@@ -192,7 +192,7 @@ def test_a_disk_that_the_state_does_not_fit_keeps_the_best_checkpoint(files: Pat
     assert "The best checkpoint so far is kept in" in done.stderr
     assert "othing was written" not in done.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        manifest.FILE,
+        manifest.GROWING,
         "config.json",
         "labels.txt",
         "model.safetensors",

@@ -11,6 +11,8 @@ from models_tf.folders import manifest
 
 # The packages under test, wherever they are: beside the tests or installed.
 PACKAGES = Path(exporters.__file__).resolve().parents[1]
+# What every export writes beside the models, whatever they are.
+DOCUMENTS = ("README.md", "examples.json", "report.json", "report.md")
 LABELS = ["book", "greet", "play"]
 WORDS = [
     "play",
@@ -61,5 +63,9 @@ def run(*arguments: object, cwd: Path, timeout: float = 300, **options: Any) -> 
 
 
 def everything_under(folder: Path) -> list[str]:
-    """All files and folders, but for the manifest of an output folder, which has tests of its own."""
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.name != manifest.FILE)
+    """All files and folders, but for the manifests, which have tests of its own."""
+    return sorted(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.name not in (manifest.FILE, manifest.GROWING)
+    )

@@ -89,7 +89,7 @@ def test_force_replaces_an_export_only_when_the_new_one_is_complete(tmp_path):
         folder.write("report.json", "new")
         folder.commit()
     assert (target / "report.json").read_text() == "new"
-    assert everything_under(tmp_path) == ["out", "out/.export-mobile.json", "out/report.json"]
+    assert everything_under(tmp_path) == ["out", f"out/{manifest.FILE}", "out/report.json"]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,9 @@ def test_force_replaces_an_export_only_when_the_new_one_is_complete(tmp_path):
     [
         {"thesis.tex": "years of work"},
         {"report.json": "{}"},  # the name alone proves nothing
-        {"report.json": "{}", manifest.FILE: '{"made_by": "somebody", "files": ["report.json"]}'},
+        {"report.json": "{}", manifest.GROWING: '{"made_by": "somebody", "files": ["report.json"]}'},
+        {"report.json": "{}", manifest.FILE: '{"made_by": "somebody", "files": {"report.json": {}}}'},
+        {"icon.png": "", manifest.FILE: '{"name": "a web app", "icons": [{"src": "icon.png"}]}'},
         {"report.json": "{}", manifest.FILE: "[" * 100_000},
         {"report.json": "{}", manifest.FILE: '{"made_by": "export-mobile", "files": "report.json"}'},
     ],
@@ -139,11 +141,38 @@ def test_a_link_inside_of_our_folder_is_a_stranger(tmp_path):
         check_free(tmp_path / "out", force=True)
 
 
+def test_a_complete_folder_has_size_and_sum_of_every_file_and_of_nothing_else(tmp_path):
+    with OutputFolder(tmp_path / "out", command="export") as folder:
+        folder.write("x.txt", "hello")
+        (folder.staging / "deep").mkdir()
+        folder.write("deep/y.bin", b"")
+        folder.scratch_write("float.bin", b"not for the user")
+        folder.commit()
+    found = manifest.load(tmp_path / "out")
+    assert found.command == "export"
+    # sha256sum of "hello" and of nothing
+    assert {name: (entry.size_bytes, entry.sha256) for name, entry in found.files.items()} == {
+        "x.txt": (5, "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"),
+        "deep/y.bin": (0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+    }
+
+
+@pytest.mark.parametrize("name", [manifest.FILE, manifest.GROWING])
+def test_both_kinds_of_manifest_say_what_may_be_replaced(tmp_path, name):
+    (tmp_path / "report.json").write_text("{}")
+    content = manifest.names_only("train", ["report.json"])
+    (tmp_path / name).write_bytes(manifest.complete("export", tmp_path) if name == manifest.FILE else content)
+    check_free(tmp_path, force=True)
+    (tmp_path / "mine").write_text("")
+    with pytest.raises(InputError, match="mine is not one of its files"):
+        check_free(tmp_path, force=True)
+
+
 def test_a_folder_that_grows_names_its_files_as_it_grows(tmp_path):
     manifest.add(tmp_path, "train", ["config.json"])
     manifest.add(tmp_path, "train", ["labels.txt"])
     assert manifest.read(tmp_path) == {"config.json", "labels.txt"}
-    document = json.loads((tmp_path / manifest.FILE).read_text())
+    document = json.loads((tmp_path / manifest.GROWING).read_text())
     assert (document["made_by"], document["command"], document["version"]) == ("export-mobile", "train", 1)
     manifest.check_replaceable(tmp_path)
 
@@ -211,7 +240,7 @@ def test_a_rename_that_fails_brings_the_old_folder_back(tmp_path, monkeypatch):
         with pytest.raises(OSError, match="No space"):
             folder.commit()
     assert (target / "report.json").read_text() == "old"
-    assert everything_under(tmp_path) == ["out", "out/.export-mobile.json", "out/report.json"]
+    assert everything_under(tmp_path) == ["out", f"out/{manifest.FILE}", "out/report.json"]
 
 
 def test_an_old_folder_that_cannot_be_brought_back_is_kept_and_its_place_is_named(tmp_path, monkeypatch):
@@ -250,7 +279,7 @@ def test_ctrl_c_between_the_two_renames_brings_the_old_folder_back(tmp_path, mon
         with pytest.raises(KeyboardInterrupt):
             folder.commit()
     assert (target / "report.json").read_text() == "old"
-    assert everything_under(tmp_path) == ["out", "out/.export-mobile.json", "out/report.json"]
+    assert everything_under(tmp_path) == ["out", f"out/{manifest.FILE}", "out/report.json"]
 
 
 def test_an_old_folder_that_cannot_be_moved_away_stays_where_it_is(tmp_path, monkeypatch):
@@ -266,7 +295,7 @@ def test_an_old_folder_that_cannot_be_moved_away_stays_where_it_is(tmp_path, mon
         with pytest.raises(OSError, match="Permission denied"):
             folder.commit()
     assert (target / "report.json").read_text() == "old"
-    assert everything_under(tmp_path) == ["out", "out/.export-mobile.json", "out/report.json"]
+    assert everything_under(tmp_path) == ["out", f"out/{manifest.FILE}", "out/report.json"]
 
 
 def test_a_text_with_bytes_that_are_no_utf8_is_json_that_gives_them_back(tmp_path):

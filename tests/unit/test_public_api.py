@@ -35,6 +35,8 @@ def test_the_package_offers_exactly_these_names():
         "Report",
         "TrainRequest",
         "TrainResult",
+        "VerifyRequest",
+        "VerifyResult",
         "ablate",
         "check",
         "compress",
@@ -42,6 +44,7 @@ def test_the_package_offers_exactly_these_names():
         "export",
         "profile",
         "train",
+        "verify",
     ]
     assert dir(exporters) == sorted(exporters.__all__)
 
@@ -78,7 +81,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", ["export", "train", "compress", "ablate", "profile", "explain"])
+@pytest.mark.parametrize("name", ["export", "train", "compress", "ablate", "profile", "explain", "verify"])
 def test_anything_but_the_request_of_a_function_is_refused_in_one_line(name):
     with pytest.raises(InputError, match=r"`request` must be a \w+Request\. Received: {'model': 'prado'}"):
         getattr(exporters, name)({"model": "prado"})

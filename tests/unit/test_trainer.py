@@ -14,6 +14,7 @@ from models_tf.checkpoints import atomic_files
 from models_tf.checkpoints import projection as checkpoint
 from models_tf.errors import InputError
 from models_tf.folders import manifest
+from models_tf.folders.output_folder import OutputFolder
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.prado.config import BRANCHES
 from models_tf.sgnn.config import SgnnConfig
@@ -91,7 +92,11 @@ def test_weights_that_the_last_step_broke_are_not_written(tmp_path: Path, monkey
     [
         (0, "No space left on device. Nothing was written.", []),
         (3, "No space left on device. Nothing was written.", []),
-        (4, "The best checkpoint so far is kept in", [manifest.FILE, "config.json", "labels.txt", "model.safetensors"]),
+        (
+            4,
+            "The best checkpoint so far is kept in",
+            [manifest.GROWING, "config.json", "labels.txt", "model.safetensors"],
+        ),
     ],
 )
 def test_a_full_disk_leaves_whole_files_only_and_says_which(
@@ -113,6 +118,16 @@ def test_a_full_disk_leaves_whole_files_only_and_says_which(
     assert (tmp_path / "deep").exists() == bool(left)
 
 
+def test_forcing_removes_the_manifest_of_a_folder_that_was_complete(tmp_path: Path) -> None:
+    rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")] * 4)
+    with OutputFolder(tmp_path / "out", command="compress") as folder:
+        folder.write("compression.json", "{}")
+        folder.commit()
+    train(rows, tmp_path / "out", "--force")
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == [manifest.GROWING, "config.json", "labels.txt", "model.safetensors"]
+
+
 def test_forcing_removes_what_an_earlier_training_left(tmp_path: Path) -> None:
     rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")] * 4)
     (tmp_path / "out").mkdir()
@@ -121,7 +136,7 @@ def test_forcing_removes_what_an_earlier_training_left(tmp_path: Path) -> None:
     manifest.add(tmp_path / "out", "train", ["resume.safetensors", "compression.json", "config.json"])
     train(rows, tmp_path / "out", "--force")
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == [manifest.FILE, "config.json", "labels.txt", "model.safetensors"]
+    assert names == [manifest.GROWING, "config.json", "labels.txt", "model.safetensors"]
     assert "compression.json" not in (manifest.read(tmp_path / "out") or ())
 
 
