@@ -6,10 +6,13 @@ The whole job in order; each step is its own module. Only this and the command t
 from exporters.console.progress import Progress
 from exporters.data import rows
 from exporters.formats import artifacts
+from exporters.model_card import card
 from exporters.report.report import Report
 from exporters.report.versions import cpu_name, versions
 from exporters.request import ExportRequest
 from exporters.request_fields import check_request
+from exporters.request_record import to_record
+from exporters.self_test import document
 from exporters.sources import base as sources
 from exporters.verification import gate, inspection, latency, verify
 from models_tf import extras
@@ -58,15 +61,18 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
                 [] if is_float else [artifacts.place(f, folder.scratch_write(f.name, f.content)) for f in floats]
             )
             del converted, floats, files  # from here on, only the files on disk count
-            beside = [folder.write(name, content) for name, content in model.side_files(kept).items()]
-            records, problems = inspection.inspect(kept, beside)
+            beside = model.side_files(kept)
+            records, problems = inspection.inspect(kept)
+            records += inspection.others([folder.write(name, content) for name, content in beside.items()])
 
         with progress.stage(f"verify on {rows.count(data, request.kind)}"):
             verified = verify.verify(*model.checks(references, kept), data.evaluation, seed=request.seed)
             explained = model.explain(data)
+            described = model.describe()
+            examples = document.examples_file(model.worked_examples(data), kept, verified.parities, model=described)
+            records += inspection.others([folder.write(document.FILE, examples)])
 
         with progress.stage("measure latency"):
-            described = model.describe()
             times, not_timed = latency.latencies(kept, model.timed_rows, own=described["max_seq_len"])
 
         report = Report(
@@ -87,9 +93,11 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             notes=(*data.notes, *rows.few_rows(data), *verified.notes, *not_timed, *gate.remarks(verified)),
             versions=versions(),
             seconds=dict(progress.seconds),
+            request=to_record(request),
             explained=explained,
         )
         for name, text in report.documents().items():
             folder.write(name, text)
+        folder.write(card.FILE, card.of_export(report, kept, beside))
         folder.commit()
     return report

@@ -8,7 +8,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exporters.formats.base import FORMATS
 from exporters.request_fields import check_fields
@@ -30,6 +30,9 @@ TOKEN_TASKS = ("classification", "regression", "token-classification", "question
 FOLDS = ("full", "safe", "off")
 TARGETS = tuple(FORMATS)
 OUTPUT_ROOT = Path("export-mobile-out")
+# What model hubs take: https://spdx.org/licenses in lower case, ISO 639 with BCP 47's regions and scripts.
+_LICENSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]{0,63}", re.ASCII)
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}", re.ASCII)
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
 
 
@@ -42,6 +45,7 @@ class ExportRequest:
     `compression` makes a BERT smaller before the export; choices by gradient or contribution use `importance_data`
     (default: `calibration_data`, never the rows to evaluate). A pruned vocabulary keeps the tokens of `vocab_data`.
     `max_size_bytes` limits every model file, `max_drop` the accuracy (in points) that each quantized file may lose.
+    `license` and `language` are for the model card, which cannot know them.
     """
 
     model: str | None = None
@@ -68,9 +72,12 @@ class ExportRequest:
     seed: int = 0
     max_size_bytes: int | None = field(default=None, metadata={"unit": "bytes"})
     max_drop: float | None = field(default=None, metadata={"unit": "points"})
+    license: str | None = None
+    language: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", _targets(self.target))
+        object.__setattr__(self, "language", _listed(self.language))
         check_fields(self)
         if self.quantize not in recipes.RECIPES:
             names = tuple(recipes.RECIPES)
@@ -85,6 +92,7 @@ class ExportRequest:
         else:
             self._check_projection()
         check_separator(self.label_separator)
+        self._check_card()
         if self.max_seq_len is not None and not 1 <= self.max_seq_len <= MAX_SEQ_LEN:
             raise InputError(f"--max-seq-len must be 1 to {MAX_SEQ_LEN}. Received: {self.max_seq_len}.")
         if self.eval_rows is not None and self.eval_rows < 1:
@@ -104,6 +112,13 @@ class ExportRequest:
             if path is not None and not path.is_file() and not (self.kind == registry.TOKENS and path.is_dir()):
                 received = "a folder" if path.is_dir() else "no such file"
                 raise InputError(f"{flag} must be a file. Received: {path} ({received}).")
+
+    def _check_card(self) -> None:
+        if self.license is not None and not _LICENSE.fullmatch(self.license):
+            raise InputError(f"--license must be an identifier such as apache-2.0. Received: {self.license[:40]!r}.")
+        for code in self.language:
+            if not _LANGUAGE.fullmatch(code):
+                raise InputError(f"--language must be codes such as en or en,pt-BR. Received: {code[:40]!r}.")
 
     def _check_projection(self) -> None:
         if self.checkpoint is None:
@@ -253,6 +268,11 @@ def parse_size(text: str) -> int:
     if not match or match[2].upper() not in _UNITS:
         raise InputError(f"--max-size must be a number with B, KB or MB, such as 200KB. Received: {text[:40]!r}.")
     return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def _listed(value: Any) -> Any:
+    """`en,pt-BR` as a tuple; anything but text as it is."""
+    return parse_targets(value) if isinstance(value, str) else value
 
 
 def _targets(target: tuple[str, ...] | list[str] | str) -> tuple[str, ...]:

@@ -87,6 +87,11 @@ def add_arguments(parser: Parser) -> None:
     model.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed for calibration rows and random choices (default 0)"
     )
+    card = parser.add_argument_group("model card")
+    card.add_argument("--license", metavar="ID", help="license of the weights, such as apache-2.0 (default: not named)")
+    card.add_argument(
+        "--language", metavar="LIST", help="languages of the model, such as en,pt-BR (default: not named)"
+    )
     smaller = parser.rare("flags that compress a BERT before the export, as export-mobile compress does")
     compression.add_compression(smaller)
     smaller.add_argument(

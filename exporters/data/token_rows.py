@@ -52,6 +52,13 @@ class TokenRows:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def texts(self, row: int) -> tuple[str, str | None]:
+        """What was read for a row, and the second text of a pair. Rows that were made up have no texts."""
+        if self.task_rows is not None:
+            return self.task_rows.texts(row)
+        one, tab, two = self.keys[row].partition("\t")
+        return one, two if tab else None
+
     def take(self, indices: Sequence[int]) -> "TokenRows":
         if self.task_rows is not None:
             return TokenRows.of(self.task_rows.take(indices))

@@ -13,6 +13,7 @@ from exporters.formats.artifacts import Placed
 from exporters.formats.graph import Graph
 from exporters.formats.runners import Feed
 from exporters.request import ExportRequest
+from exporters.self_test.example import Worked
 from exporters.verification.verify import Check
 from models_tf import registry
 
@@ -29,6 +30,10 @@ class Built(Protocol):
 
     def side_files(self, placed: Sequence[Placed]) -> dict[str, str | bytes]:
         """What an app needs beside the model files, by file name."""
+        ...
+
+    def worked_examples(self, rows: Rows) -> Worked:
+        """Some texts with the inputs that the files get for them, for examples.json."""
         ...
 
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from exporters.data import rows
-from exporters.data.rows import Rows
+from exporters.data.rows import GENERATED, Rows
 from exporters.data.text_rows import TextReader
 from exporters.explanation.run import ExplainedText
 from exporters.formats.artifacts import Placed
@@ -16,6 +16,8 @@ from exporters.formats.graph import Graph
 from exporters.formats.runners import Feed, KerasRunner, batch_rows
 from exporters.formats.tensor_names import FEATURES, LOGITS, SIGNATURE, TEXT
 from exporters.request import ExportRequest
+from exporters.self_test import texts
+from exporters.self_test.example import Example, Worked, features_entry
 from exporters.sources.projection_file import projection_file
 from exporters.verification import checks
 from exporters.verification.latency import LENGTHS
@@ -99,17 +101,28 @@ class ProjectionModel:
         return self.source.describe()
 
     def side_files(self, placed: Sequence[Placed]) -> dict[str, str | bytes]:
-        host = self.source.projection
         return {
             "labels.txt": "".join(label + "\n" for label in self.source.checkpoint.labels),
             "projection.json": projection_file(
-                host.config,
+                self.source.projection.config,
                 {one.name: _single(one.file.interface()) for one in placed},
-                project=lambda texts: host.project(texts)[0],
-                lengths=lambda texts: host.project(texts)[1].tolist(),
                 multi_label=self.source.checkpoint.config.multi_label,
             ),
         }
+
+    def worked_examples(self, rows: Rows) -> Worked:
+        keys = rows.evaluation.keys
+        found = [keys[row] for row in texts.spread([len(key) for key in keys])]
+        given = texts.filled(found, texts.GENERATED if rows.source == GENERATED else texts.DATA, str)
+        given += texts.hard(self.model.config.max_seq_len).items()
+        encoded = [text.encode() for _, text in given]
+        features, lengths = self.source.projection.project(encoded)
+        examples = [
+            Example(origin=origin, text=text, inputs=features_entry(values, int(tokens)))
+            for (origin, text), values, tokens in zip(given, features, lengths, strict=True)
+        ]
+        inputs = {FEATURES: (FEATURES,), TEXT: (TEXT,)}
+        return Worked(examples=examples, feed={FEATURES: features, TEXT: encoded}, inputs=inputs)
 
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
         config = self.model.config

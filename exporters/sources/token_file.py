@@ -1,17 +1,14 @@
 """model.json: everything an app needs to feed a token model and read its answers.
 
-Holds the inputs and outputs of every file, special tokens, labels, and example rows from text to the numbers that the
-written files gave, to check another tokenizer or runtime.
+Holds the inputs and outputs of every file, special tokens and labels. Examples to check another tokenizer or runtime
+against are in examples.json.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from exporters.formats.runners import Runner
-from exporters.sources.projection_file import short_lists
+from exporters.report.json_lists import short_lists
 from models_tf.spec import END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS
 from models_tf.tokenizers.backend import SENTENCEPIECE
 from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB
@@ -19,9 +16,6 @@ from models_tf.tokenizers.spiece_file import SPACE
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 FORMAT = "export-mobile-tokens/1"
-# Upper case, an accent, a word in no vocabulary, an empty text.
-EXAMPLE_TEXTS = ("What a lovely film!", "São Paulo, 7 o'clock: Donaudampfschiff", "")
-EXAMPLE_PAIRS = ("Nobody liked it.", "Where is it?", "a")
 _MEANINGS = {
     IDS: "numbers of the tokens; after the last token anything",
     MASK: "1 for a token, 0 for padding",
@@ -44,10 +38,8 @@ _ABOUT = (
     "Inputs are int32 [1, max_seq_len] (files whose shape says batch take several rows), bound by name. "
     "A row is [CLS] text [SEP], or [CLS] text [SEP] second text [SEP], "
     "padded with pad_id; too long texts lose tokens from the end of the longer one. An int8 output q stands for "
-    "(q - zero_point) * scale. Examples give the inputs up to the last token, the rest is padding, and what each file "
-    "answered: for each label, for each token, or the beginning of it where that is long."
+    "(q - zero_point) * scale. examples.json has texts with their inputs and answers."
 )
-_SHOWN_TOKENS, _SHOWN_CHANNELS, _DIGITS = 4, 8, 6
 
 
 def token_file(
@@ -58,12 +50,10 @@ def token_file(
     max_seq_len: int,
     inputs: Sequence[str],
     tokenizer: Tokenizer | None,
-    runners: Mapping[str, Runner],
-    pairs: bool,
     trained: bool = True,
     multi_label: bool = False,
 ) -> str:
-    """The text of model.json. `files` gives the inputs and outputs of each model file, `runners` run them."""
+    """The text of model.json. `files` gives the inputs and outputs of each model file."""
     vocabulary = VOCAB if tokenizer is None else _vocabulary(tokenizer)
     meanings = {
         **_MEANINGS,
@@ -83,7 +73,6 @@ def token_file(
         "multi_label": multi_label,
         "tokenizer": None if tokenizer is None else _tokenizer(tokenizer),
         "files": files,
-        "examples": [] if tokenizer is None else _examples(tokenizer, inputs, max_seq_len, runners, pairs=pairs),
     }
     return short_lists(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
@@ -112,36 +101,3 @@ def _tokenizer(tokenizer: Tokenizer) -> dict[str, Any]:
         "sep_id": tokenizer.sep_id,
         "lower_case": tokenizer.basic_tokens("A") in (["a"], [f"{SPACE}a"]),
     }
-
-
-def _examples(
-    tokenizer: Tokenizer, inputs: Sequence[str], max_seq_len: int, runners: Mapping[str, Runner], *, pairs: bool
-) -> list[dict[str, Any]]:
-    second = EXAMPLE_PAIRS if pairs else None
-    feed = tokenizer.encode(EXAMPLE_TEXTS, second, max_len=max_seq_len)
-    answers = {name: runner(feed) for name, runner in runners.items()}
-    examples = []
-    for row, text in enumerate(EXAMPLE_TEXTS):
-        tokens = int(feed[MASK][row].sum())
-        example: dict[str, Any] = {"text": text}
-        if second is not None:
-            example["text_pair"] = second[row]
-        example |= {name: feed[name][row, :tokens].tolist() for name in inputs}
-        example["outputs"] = {
-            file: {name: _shown(name, values[row], tokens) for name, values in outputs.items()}
-            for file, outputs in answers.items()
-        }
-        examples.append(example)
-    return examples
-
-
-def _shown(name: str, values: np.ndarray, tokens: int) -> list[Any]:
-    """Few enough numbers to read: all logits of a row or of its first tokens, and the start of vectors."""
-    if name in (START_LOGITS, END_LOGITS):
-        values = values[:tokens]
-    elif values.ndim == 2:
-        values = values[: min(tokens, _SHOWN_TOKENS)]
-    if name in (HIDDEN, POOLED):
-        values = values[..., :_SHOWN_CHANNELS]
-    shown: list[Any] = np.round(values.astype(np.float64), _DIGITS).tolist()
-    return shown

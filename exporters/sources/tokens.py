@@ -22,7 +22,9 @@ from exporters.formats.graph import Graph
 from exporters.formats.runners import Feed, KerasRunner
 from exporters.formats.tensor_names import MARGIN
 from exporters.request import ExportRequest
+from exporters.self_test.example import Worked
 from exporters.sources.mask import choose_mask
+from exporters.sources.token_examples import worked_examples
 from exporters.sources.token_file import token_file
 from exporters.verification import checks
 from exporters.verification.verify import Check
@@ -197,12 +199,21 @@ class TokenModel:
             max_seq_len=source.max_seq_len,
             inputs=self.graph.input_names,
             tokenizer=source.tokenizer,
-            runners={one.name: one.runner(self.graph.input_names) for one in placed},
-            pairs=SEGMENTS in self.graph.input_names,
             trained=source.checkpoint.trained,
             multi_label=source.checkpoint.problem_type == MULTI_LABEL,
         )
         return files
+
+    def worked_examples(self, rows: Rows) -> Worked:
+        source = self.source
+        return worked_examples(
+            rows,
+            task=source.task,
+            inputs=self.graph.input_names,
+            max_seq_len=source.max_seq_len,
+            tokenizer=source.tokenizer,
+            graph=GRAPH,
+        )
 
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
         function = self._with_margin if drops_tokens(self.source.checkpoint.config) else self.encoder

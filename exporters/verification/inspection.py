@@ -9,15 +9,18 @@ from exporters.formats.artifacts import Placed
 from exporters.report.report import FileRecord
 
 
-def inspect(placed: Sequence[Placed], others: Iterable[Path]) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
-    """Records of all files, as they are on disk, and what is wrong with them. `others` are not models."""
-    records, problems = [_record(one) for one in placed], []
-    for one in placed:
-        problems += [f"{one.name}: {problem}" for problem in one.file.audit(one.recipe)]
-    for path in others:
-        content = path.read_bytes()
-        records.append(FileRecord(name=path.name, size_bytes=len(content), sha256=_sha256(content)))
-    return tuple(records), tuple(problems)
+def inspect(placed: Sequence[Placed]) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
+    """Records of the model files, as they are on disk, and what is wrong with them."""
+    problems = [f"{one.name}: {problem}" for one in placed for problem in one.file.audit(one.recipe)]
+    return tuple(_record(one) for one in placed), tuple(problems)
+
+
+def others(paths: Iterable[Path]) -> tuple[FileRecord, ...]:
+    """Records of files that are not models."""
+    return tuple(
+        FileRecord(name=path.name, size_bytes=len(content), sha256=_sha256(content))
+        for path, content in ((path, path.read_bytes()) for path in paths)
+    )
 
 
 def _record(placed: Placed) -> FileRecord:

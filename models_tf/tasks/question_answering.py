@@ -52,6 +52,11 @@ class QuestionRows(TaskRows):
     def _taken(self, picked: np.ndarray) -> dict[str, Any]:
         return {"windows": tuple(self.windows[i] for i in picked) if self.windows else ()}
 
+    def texts(self, row: int) -> tuple[str, str | None]:
+        """The question and its whole passage."""
+        window = self.windows[row]
+        return window.question.text, window.whole_passage()
+
     def n_best(self, outputs: Mapping[str, np.ndarray], *, limit: int = N_BEST) -> dict[str, list[Answer]]:
         """By question id: different texts only, best first."""
         found: dict[str, list[Answer]] = {}

@@ -59,6 +59,11 @@ class TaskRows(abc.ABC):
     def max_len(self) -> int:
         return int(self.inputs[IDS].shape[1])
 
+    def texts(self, row: int) -> tuple[str, str | None]:
+        """The text of a row, and the second text of a pair."""
+        one, _, two = self.keys[row].partition("\t")
+        return (one, two) if self.pairs else (self.keys[row], None)
+
     def take(self, indices: Sequence[int] | np.ndarray) -> "TaskRows":
         """The rows with these numbers, in this order."""
         picked = np.asarray(indices, np.int64)

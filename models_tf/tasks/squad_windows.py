@@ -30,6 +30,10 @@ class Window(abc.ABC):
     def text(self, start: int, end: int) -> str:
         """The answer from position `start` to position `end`, inclusive."""
 
+    @abc.abstractmethod
+    def whole_passage(self) -> str:
+        """The passage of which this window shows a part."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SpanWindow(Window):
@@ -40,6 +44,9 @@ class SpanWindow(Window):
 
     def text(self, start: int, end: int) -> str:
         return self.passage[self.spans[start - self.offset][0] : self.spans[end - self.offset][1]]
+
+    def whole_passage(self) -> str:
+        return self.passage
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,6 +62,9 @@ class WordWindow(Window):
         first, last = start - self.offset, end - self.offset
         words = " ".join(self.words[self.word_of[first] : self.word_of[last] + 1])
         return original_text(join_pieces(self.tokens[first : last + 1]), words, self.split)
+
+    def whole_passage(self) -> str:
+        return " ".join(self.words)
 
 
 def cut(tokens: int, capacity: int, stride: int) -> list[tuple[int, int]]:

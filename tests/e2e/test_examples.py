@@ -1,6 +1,7 @@
 """The examples run as their docstrings say, and stay short."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,23 @@ def test_the_check_example_compares_two_files(snips_export: Path) -> None:
     assert "text_int8.tflite: 94." in run("check_from_python.py", lite, rows, onnx)
 
 
+def test_the_self_test_passes_on_every_file_and_fails_on_a_changed_answer(snips_export: Path, tmp_path: Path) -> None:
+    out = run("self_test.py", snips_export).splitlines()
+    assert out[0] == "inputs of 16 examples: equal"
+    files = sorted(path.name for path in snips_export.iterdir() if path.suffix in (".tflite", ".onnx"))
+    assert len(files) == 4
+    assert sorted(line.partition(": passed")[0] for line in out[1:]) == files
+    copy = shutil.copytree(snips_export, tmp_path / "copy")
+    document = json.loads((copy / "examples.json").read_text(encoding="utf-8"))
+    document["examples"][3]["outputs"]["text_int8.onnx"]["logits"][0] += 1.5 * document["files"][files[0]]["tolerance"]
+    (copy / "examples.json").write_text(json.dumps(document), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "self_test.py", copy], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert next(line for line in done.stdout.splitlines() if "FAILED" in line).startswith("text_int8.onnx: FAILED")
+
+
 def test_a_token_models_file_answers_what_its_export_recorded(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "tiny")
     command = [
@@ -89,12 +107,15 @@ def test_a_token_models_file_answers_what_its_export_recorded(tmp_path: Path) ->
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    (example, *_) = json.loads((tmp_path / "out" / "model.json").read_text(encoding="utf-8"))["examples"]
+    (example, *_) = json.loads((tmp_path / "out" / "examples.json").read_text(encoding="utf-8"))["examples"]
     answer = run("classify_tokens.py", tmp_path / "out", example["text"], "float32")
     label, _, numbers = answer.partition(" ")
     logits = [float(number) for number in numbers.strip(" []\n").split()]
     assert logits == pytest.approx(example["outputs"]["model_float32.tflite"]["logits"], abs=1e-4)
     assert label in (tmp_path / "out" / "labels.txt").read_text(encoding="utf-8").splitlines()
+    out = run("self_test.py", tmp_path / "out")
+    assert out.splitlines()[0] == "inputs of 16 examples: equal"
+    assert "model_float32.tflite: passed" in out
 
 
 def test_the_tags_of_the_example_are_those_of_the_model(tmp_path: Path) -> None:
@@ -106,6 +127,7 @@ def test_the_tags_of_the_example_are_those_of_the_model(tmp_path: Path) -> None:
         checkpoint=folder, calibration_data=tmp_path / "tags.conll", target=("tflite",), output=tmp_path / "out"
     )
     export(request).raise_for_failures()
+    assert "model_int8.tflite: passed" in run("self_test.py", tmp_path / "out")
     origin = checkpoint.load(folder)
     sentence = ["5", "12", "unknown", *map(str, range(20))]  # longer than the model's 16 tokens
     encoded = Tokenizer.from_folder(folder).encode_words([sentence], max_len=LENGTH)

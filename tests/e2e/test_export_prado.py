@@ -1,8 +1,10 @@
 """The whole export through the command line: both bundled models, every recipe, every gate."""
 
+import base64
 import dataclasses
 import hashlib
 import json
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from models_tf import registry
 from models_tf.ops.projection import reference
 from models_tf.ops.projection.config import ProjectionConfig
 from quantize.recipe import RECIPES
-from support.export_command import LABELS, everything_under, run
+from support.export_command import DOCUMENTS, LABELS, everything_under, run
 
 KB = 1024
 
@@ -30,7 +32,7 @@ def assert_complete(folder: Path, recipe: str) -> dict:
     """What is true of every export that passes: the files, their sums, the checks, the report."""
     suffix = recipe.replace("-", "_")
     models = [f"{graph}_{suffix}.{target}" for graph in ("features", "text") for target in ("tflite", "onnx")]
-    assert everything_under(folder) == sorted([*models, "labels.txt", "projection.json", "report.json", "report.md"])
+    assert everything_under(folder) == sorted([*models, *DOCUMENTS, "labels.txt", "projection.json"])
     report = load(folder)
     assert report["passed"]
     assert report["exit_code"] == 0
@@ -180,18 +182,21 @@ def test_the_same_request_gives_the_same_bytes_from_python(exported, tiny_checkp
 
 
 @pytest.mark.slow
-def test_projection_json_is_enough_to_compute_the_features(exported):
+def test_projection_json_is_enough_to_compute_the_features_of_the_examples(exported):
     _, folder, _ = exported
     document = json.loads((folder / "projection.json").read_text())
     config = ProjectionConfig.from_dict(document["config"])
     assert config.to_text() == document["config_text"]
-    for example in document["examples"]:
-        rows = np.zeros((document["max_seq_len"], document["feature_size"]), np.int8)
-        computed = reference.project_text(config, example["text"])[: example["tokens"]]
+    for example in json.loads((folder / "examples.json").read_text())["examples"]:
+        wanted = example["inputs"]["features"]
+        rows = np.zeros(wanted["shape"], np.int8)
+        computed = reference.project_text(config, example["text"])[: example["inputs"]["tokens"]]
         if computed:
             rows[: len(computed)] = computed
-        assert rows[: len(example["first_rows"])].tolist() == example["first_rows"]
-        assert hashlib.sha256(rows.tobytes()).hexdigest() == example["sha256"]
+        assert rows.shape == (document["max_seq_len"], document["feature_size"])
+        assert hashlib.sha256(rows.tobytes()).hexdigest() == wanted["sha256"]
+        packed = np.frombuffer(zlib.decompress(base64.b64decode(wanted["rows"])), np.int8)
+        assert packed.tolist() == rows[: example["inputs"]["tokens"]].reshape(-1).tolist()
 
 
 def quick(tiny_checkpoint, output, **changes) -> ExportRequest:

@@ -16,7 +16,7 @@ from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from quantize.recipe import RECIPES
 from support.checkpoints import LABELS, LENGTH, write_checkpoint
-from support.export_command import everything_under, run
+from support.export_command import DOCUMENTS, everything_under, run
 
 CLASSES = LABELS["classification"]
 
@@ -86,7 +86,7 @@ def assert_complete(
     beside = ["labels.txt"] * labels + list(tokenizer)
     report = load(folder)
     pictures = ["words.svg"] if report["explained"] else []
-    expected = sorted([*models, *beside, *pictures, "model.json", "report.json", "report.md"])
+    expected = sorted([*models, *beside, *pictures, *DOCUMENTS, "model.json"])
     assert everything_under(folder) == expected
     assert {failure["gate"] for failure in report["failures"]} == set(failed), report["failures"]
     for file in report["files"]:
@@ -133,7 +133,7 @@ def test_every_recipe_is_exported_and_verified(exported):
 
 
 @pytest.mark.slow
-def test_model_json_is_enough_to_check_another_tokenizer_and_runtime(exported):
+def test_model_json_and_the_examples_are_enough_to_check_another_tokenizer_and_runtime(exported):
     recipe, folder, _ = exported
     document = json.loads((folder / "model.json").read_text())
     vocabulary = (folder / "vocab.txt").read_text().split("\n")
@@ -141,12 +141,13 @@ def test_model_json_is_enough_to_check_another_tokenizer_and_runtime(exported):
     assert (vocabulary[settings["cls_id"]], vocabulary[settings["sep_id"]]) == ("[CLS]", "[SEP]")
     assert document["labels"] == list(CLASSES)
     assert document["max_seq_len"] == LENGTH
-    assert document["examples"]
-    for example in document["examples"]:
-        tokens = len(example["ids"])
+    examples = json.loads((folder / "examples.json").read_text())["examples"]
+    assert len(examples) == 16
+    for example in examples:
+        inputs = example["inputs"]
         feed = {name: np.zeros((1, LENGTH), np.int32) for name in document["inputs"]}
         for name, row in feed.items():
-            row[0, :tokens] = example[name]
+            row[0, : inputs["tokens"]] = inputs[name]
         for target in FORMATS:
             name = f"model_{recipe.replace('-', '_')}.{target}"
             answer = load_runner(folder / name, inputs=tuple(document["inputs"]))(feed)
@@ -289,7 +290,9 @@ def test_random_weights_are_marked_as_untrained_everywhere(tmp_path, monkeypatch
     assert report["model"]["trained"] is False
     assert report["data"]["calibration_source"] == "generated"
     assert "untrained" in (tmp_path / "out" / "report.md").read_text()
-    assert json.loads((tmp_path / "out" / "model.json").read_text())["examples"] == []
+    examples = json.loads((tmp_path / "out" / "examples.json").read_text())["examples"]
+    assert [example["origin"] for example in examples] == ["generated"] * 16
+    assert all("text" not in example and example["inputs"]["ids"] for example in examples)
 
 
 def test_the_summary_says_untrained_and_parity_relative_to_the_answers(checkpoints, tmp_path):

@@ -282,12 +282,9 @@ def test_model_json_says_which_kind_of_tokenizer_it_is(file: str, kept: bool) ->
             max_seq_len=16,
             inputs=["ids"],
             tokenizer=found,
-            runners={},
-            pairs=False,
         )
     )
     settings = document["tokenizer"]
     assert (settings["kind"], settings["vocabulary"], settings["lower_case"]) == ("sentencepiece", file, True)
     assert [settings[f"{name}_id"] for name in ("pad", "unk", "cls", "sep")] == [0, 1, 2, 3]
     assert ("pieces of spiece.model" in document["meanings"]["ids"]) == kept
-    assert document["examples"][2]["ids"] == [2, 3]

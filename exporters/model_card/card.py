@@ -1,0 +1,176 @@
+"""The model card: what the model is, how to call it, how good it is, what it cannot do. Filled from the report.
+
+Everything that a user or a file named is escaped. Leaves out what only the data's owner knows: how it was collected,
+who it is for.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from exporters.formats.artifacts import Placed
+from exporters.formats.model_file import Signature, TensorInfo
+from exporters.formats.tensor_names import FEATURES, TEXT
+from exporters.model_card import calls
+from exporters.model_card.front_matter import front_matter, pipeline_tag, shipped_stages
+from exporters.report import tables
+from exporters.report.escaping import markdown_code, markdown_text
+from exporters.report.report import Report
+from models_tf.tasks.score import Score, metric_title, metric_unit
+
+FILE = "README.md"
+_SHOWN_LABELS = 20
+_WHAT = {
+    "text-classification": "classifies texts",
+    "token-classification": "tags the words of a text",
+    "question-answering": "finds the answer to a question in a passage",
+    "feature-extraction": "turns texts into vectors",
+}
+_TEXTS = {
+    "token-classification": '["some", "words"], is_pretokenized=True',
+    "question-answering": '"a question", "a passage"',
+}
+_CHECK = (
+    "`export-mobile verify .` compares every file with `manifest.json`. `examples.json` has 16 inputs with the answers "
+    "of each file and a tolerance, for a self-test on the device."
+)
+_LICENSE = "The license of the weights is not known to the exporter: `--license` and `--language` write them here."
+
+
+def of_export(report: Report, placed: Sequence[Placed], beside: Mapping[str, str | bytes]) -> str:
+    """The card of an export that is written now; `beside` are the files beside the models."""
+    labels = str(beside.get("labels.txt", "")).split("\n")[:-1]  # not splitlines(): a label may hold U+2028
+    return model_card(report, {one.name: next(iter(one.file.signatures.values())) for one in placed}, labels)
+
+
+def model_card(report: Report, files: Mapping[str, Signature], labels: Sequence[str]) -> str:
+    """README.md. `files` are the model files with the first signature of each, `labels` those of `labels.txt`."""
+    model = report.model
+    task = str(model.get("task") or "")
+    name = "-".join(filter(None, (model["name"], task, report.quantize)))
+    parts = [
+        front_matter(report, name=name, task=task),
+        f"# {markdown_text(name)}",
+        _about(report, task, labels),
+        "## Files",
+        _files(report),
+        "## Inputs and outputs",
+        _interface(files),
+        *_beside(files),
+        *_use(files, model["max_seq_len"], task),
+        "## Accuracy",
+        *_accuracy(report),
+        "## Limits",
+        _list(_limits(report, files)),
+        "## Check it",
+        _CHECK,
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(report: Report, task: str, labels: Sequence[str]) -> str:
+    model, pipeline = report.model, pipeline_tag(task)
+    what = "predicts a number for a text" if task == "regression" else _WHAT[pipeline]
+    version = report.versions.get("export-mobile", "")
+    lines = [
+        f"A {markdown_text(model['name'])} model that {what}: {model['parameters']:,} parameters, at most "
+        f"{model['max_seq_len']} tokens, recipe {markdown_text(report.quantize)}. Exported to "
+        f"{' and '.join(report.target)} with export-mobile {markdown_text(version)}".rstrip()
+        + ("; every gate passed." if report.passed else "; **a gate FAILED**, see `report.md`.")
+    ]
+    if not model.get("trained", True):
+        lines.append("**The weights are random: for size and speed only.**")
+    if labels and task != "regression":
+        shown = ", ".join(markdown_text(label) for label in labels[:_SHOWN_LABELS])
+        more = f" and {len(labels) - _SHOWN_LABELS} more (`labels.txt`)" if len(labels) > _SHOWN_LABELS else ""
+        lines.append(f"{len(labels)} labels: {shown}{more}.")
+    return "\n\n".join(lines)
+
+
+def _files(report: Report) -> str:
+    length = report.model["max_seq_len"]
+    times = {row.file: f"{row.median_ms:.3f}" for row in report.latency if row.seq_len == length}
+    rows = [
+        (markdown_text(file.name), f"{file.size_bytes:,}", times.get(file.name, ""), _text(file.min_runtime))
+        for file in report.model_files()
+    ]
+    header = ("file", "bytes", f"ms at {length} tokens", "oldest runtime")
+    about = (
+        f"Times: median of one row on one thread of {markdown_text(report.latency_cpu)}; they do not predict a phone."
+    )
+    return f"{tables.markdown(header, rows)}\n\n{about}"
+
+
+def _interface(files: Mapping[str, Signature]) -> str:
+    rows = [
+        (markdown_text(name), ", ".join(map(_tensor, one.inputs)), ", ".join(map(_tensor, one.outputs)))
+        for name, one in files.items()
+    ]
+    return tables.markdown(("file", "inputs", "outputs"), rows)
+
+
+def _tensor(info: TensorInfo) -> str:
+    scale = "" if info.scale is None else f", scale {info.scale:.6g}, zero point {info.zero_point}"
+    return markdown_text(f"{info.name}: {info.dtype} ({', '.join(map(str, info.shape))}){scale}")
+
+
+def _beside(files: Mapping[str, Signature]) -> list[str]:
+    """What an app must do before it can feed the files."""
+    names = {info.name for one in files.values() for info in one.inputs}
+    lines = []
+    if FEATURES in names:
+        lines.append(
+            "`projection.json` says how a text becomes features. The files that take text hold one custom op, which "
+            "the app must register; the others run in stock runtimes."
+        )
+    elif TEXT not in names:
+        lines.append("`model.json` and the tokenizer's files say how a text becomes ids.")
+    return [*lines, "An int8 output `q` stands for `(q - zero_point) * scale`."]
+
+
+def _use(files: Mapping[str, Signature], max_seq_len: int, task: str) -> list[str]:
+    python = calls.python(files, max_seq_len=max_seq_len, text=_TEXTS.get(task, '"some text"'))
+    kotlin = calls.kotlin(files)
+    parts = [] if python is None else ["### Python", f"```python\n{python}```"]
+    parts += [] if kotlin is None else ["### Kotlin", f"```kotlin\n{kotlin}```"]
+    return ["## Use it", *parts] if parts else []
+
+
+def _accuracy(report: Report) -> list[str]:
+    if not report.accuracy:
+        return ["Not measured."]
+    first = report.accuracy[0].score
+    rows = [
+        (markdown_text(stage.stage), _points(stage.score), f"{0.0 - stage.drop:+.2f}", str(stage.score.n))
+        for stage in shipped_stages(report)
+    ]
+    header = ("stage", f"{metric_title(first.metric)}, standard error", "change", "n")
+    return [
+        f"On {report.data['eval_rows']} rows of {markdown_code(Path(report.data['eval_source']).name)}.",
+        tables.markdown(header, rows),
+    ]
+
+
+def _limits(report: Report, files: Mapping[str, Signature]) -> list[str]:
+    length = report.model["max_seq_len"]
+    found = [f"A text beyond {length} tokens is cut."]
+    if report.accuracy:
+        n = report.accuracy[0].score.n
+        found.append(f"The accuracy is that of {n} rows: one of them is {100 / n:.2f} points.")
+    found.append("Other texts than those of the data, other languages among them, were not measured.")
+    if any(info.name == TEXT for one in files.values() for info in one.inputs):
+        found.append("Files that take text need the projection op on the device.")
+    found += [markdown_text(f"{failure.gate}: {failure.message}") for failure in report.failures]
+    found += [markdown_text(note) for note in report.notes]
+    return found if report.request.get("license") else [*found, _LICENSE]
+
+
+def _points(score: Score) -> str:
+    return f"{score.value:.2f}{metric_unit(score.metric)} ± {score.standard_error:.2f}"
+
+
+def _text(value: str | None) -> str:
+    return markdown_text(value or "")
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
