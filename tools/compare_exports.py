@@ -32,7 +32,9 @@ from export_runs import WORKTREE, Launcher, Outcome, Run, RunError, find_tree, k
 
 SKIPPED = {
     "report.md": "report.json as text, with its times",
-    ".export-mobile.json": "the manifest of the folder: the names of the other files",
+    "README.md": "report.json as text, with its times",
+    "manifest.json": "sums of the other files, reports among them",
+    ".export-mobile.json": "the names of the other files",
 }
 # File -> values that differ between two runs of one commit, and why. `*` is any key or list index.
 VOLATILE: dict[str, dict[str, str]] = {

@@ -67,6 +67,13 @@ def test_the_check_example_compares_two_files(snips_export: Path) -> None:
     assert "text_int8.tflite: 94." in run("check_from_python.py", lite, rows, onnx)
 
 
+def test_the_verify_example_finds_a_changed_file(snips_export: Path, tmp_path: Path) -> None:
+    assert run("verify_from_python.py", snips_export) == "passed\n"
+    copy = shutil.copytree(snips_export, tmp_path / "copy")
+    (copy / "labels.txt").write_text("others\n", encoding="utf-8")
+    assert run("verify_from_python.py", copy).splitlines()[0].startswith("changed: labels.txt (expected 99 bytes")
+
+
 def test_the_self_test_passes_on_every_file_and_fails_on_a_changed_answer(snips_export: Path, tmp_path: Path) -> None:
     out = run("self_test.py", snips_export).splitlines()
     assert out[0] == "inputs of 16 examples: equal"
