@@ -12,13 +12,14 @@ from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.library import HostProjection
 from models_tf.tokenizers.tokenizer import Tokenizer
 
-folder = Path(sys.argv[1])
-document = json.loads((folder / "examples.json").read_text(encoding="utf-8"))
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
+folder, document = Path(sys.argv[1]), json.loads(Path(sys.argv[1], "examples.json").read_bytes())
 examples, length = document["examples"], document["model"]["max_seq_len"]
 wanted, given = [example["inputs"] for example in examples], {name: [e[name] for e in examples] for name in examples[0]}
 if "features" in wanted[0]:  # inputs from the texts, compared with those of the export
-    config = json.loads((folder / "projection.json").read_text(encoding="utf-8"))["config"]
-    features, _ = HostProjection(ProjectionConfig.from_dict(config)).project(given["text"])
+    config = json.loads((folder / "projection.json").read_bytes())["config"]
+    features = HostProjection(ProjectionConfig.from_dict(config)).project(given["text"])[0]
     feed = {"features": features, "text": [text.encode() for text in given["text"]]}
     same = all(hashlib.sha256(f).hexdigest() == w["features"]["sha256"] for f, w in zip(features, wanted, strict=True))
 else:
@@ -34,6 +35,6 @@ for name, file in document["files"].items():  # answers: the same corner of each
     outputs = load_runner(folder / name, inputs=tuple(file["inputs"]))(feed)
     pairs = [(outputs[key][i], np.array(v)) for i, e in enumerate(examples) for key, v in e["outputs"][name].items()]
     worst = max(float(np.abs(o[tuple(map(slice, v.shape))] - v).max(initial=0)) for o, v in pairs)
-    same &= worst <= file["tolerance"]
-    print(f"{name}: {'passed' if worst <= file['tolerance'] else 'FAILED'}, {worst:.1e} of {file['tolerance']:.1e}")
+    same &= (passed := worst <= file["tolerance"])
+    print(f"{name}: {'passed' if passed else 'FAILED'}, {worst:.1e} of {file['tolerance']:.1e}")
 sys.exit(not same)
