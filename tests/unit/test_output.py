@@ -164,7 +164,7 @@ def test_both_kinds_of_manifest_say_what_may_be_replaced(tmp_path, name):
     (tmp_path / name).write_bytes(manifest.complete("export", tmp_path) if name == manifest.FILE else content)
     check_free(tmp_path, force=True)
     (tmp_path / "mine").write_text("")
-    with pytest.raises(InputError, match="mine is not one of its files"):
+    with pytest.raises(InputError, match="which holds mine, a file it does not know"):
         check_free(tmp_path, force=True)
 
 
