@@ -4,22 +4,24 @@ import base64
 import dataclasses
 import hashlib
 import json
+import tempfile
 import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from exporters import ExportRequest, export
+from exporters import ExportRequest, VerifyRequest, export, verify
 from exporters.commands import main as cli
 from exporters.errors import AccuracyError, SizeError
 from exporters.formats.onnx import audit as onnx_audit
 from exporters.formats.tflite import audit as tflite_audit
 from models_tf import registry
+from models_tf.folders import manifest
 from models_tf.ops.projection import reference
 from models_tf.ops.projection.config import ProjectionConfig
 from quantize.recipe import RECIPES
-from support.export_command import DOCUMENTS, LABELS, everything_under, run
+from support.export_command import DOCUMENTS, LABELS, assert_examples_fit_their_schema, everything_under, run
 
 KB = 1024
 
@@ -33,6 +35,7 @@ def assert_complete(folder: Path, recipe: str) -> dict:
     suffix = recipe.replace("-", "_")
     models = [f"{graph}_{suffix}.{target}" for graph in ("features", "text") for target in ("tflite", "onnx")]
     assert everything_under(folder) == sorted([*models, *DOCUMENTS, "labels.txt", "projection.json"])
+    assert_examples_fit_their_schema(folder)
     report = load(folder)
     assert report["passed"]
     assert report["exit_code"] == 0
@@ -204,6 +207,27 @@ def quick(tiny_checkpoint, output, **changes) -> ExportRequest:
     return ExportRequest(
         **({"checkpoint": tiny_checkpoint, "quantize": "float32", "target": ("onnx",), "output": output} | changes)
     )
+
+
+def test_an_export_is_made_again_byte_for_byte_and_a_difference_is_named(main, tiny_checkpoint, tmp_path, capfd):
+    folder = tmp_path / "out"
+    export(quick(tiny_checkpoint, folder))
+    before = set(Path(tempfile.gettempdir()).iterdir())
+    assert main("verify", folder, "--rebuild") == 0
+    found = capfd.readouterr()
+    assert "made again are the same byte for byte" in found.out
+    assert "convert to onnx" in found.err
+    assert set(Path(tempfile.gettempdir()).iterdir()) <= before
+    document = json.loads((folder / manifest.FILE).read_text())
+    document["files"]["features_float32.onnx"]["sha256"] = "0" * 64  # as if another version had written it
+    (folder / manifest.FILE).write_text(json.dumps(document))
+    result = verify(VerifyRequest(folder=folder, rebuild=True))
+    assert [(problem.kind, problem.file) for problem in result.problems] == [
+        ("changed", "features_float32.onnx"),
+        ("different", "features_float32.onnx"),
+    ]
+    assert result.notes == ("All versions are the same as then.",)
+    assert result.exit_code == 5
 
 
 @pytest.fixture

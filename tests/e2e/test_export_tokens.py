@@ -16,7 +16,7 @@ from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from quantize.recipe import RECIPES
 from support.checkpoints import LABELS, LENGTH, write_checkpoint
-from support.export_command import DOCUMENTS, everything_under, run
+from support.export_command import DOCUMENTS, assert_examples_fit_their_schema, everything_under, run
 
 CLASSES = LABELS["classification"]
 
@@ -88,6 +88,7 @@ def assert_complete(
     pictures = ["words.svg"] if report["explained"] else []
     expected = sorted([*models, *beside, *pictures, *DOCUMENTS, "model.json"])
     assert everything_under(folder) == expected
+    assert_examples_fit_their_schema(folder)
     assert {failure["gate"] for failure in report["failures"]} == set(failed), report["failures"]
     for file in report["files"]:
         content = (folder / file["name"]).read_bytes()

@@ -1,10 +1,13 @@
-"""The command as a subprocess, for tests."""
+"""The command as a subprocess, and what is true of every folder it writes, for tests."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import jsonschema
 
 import exporters
 from models_tf.folders import manifest
@@ -69,3 +72,10 @@ def everything_under(folder: Path) -> list[str]:
         for path in folder.rglob("*")
         if path.name not in (manifest.FILE, manifest.GROWING)
     )
+
+
+def assert_examples_fit_their_schema(folder: Path) -> None:
+    schema = json.loads((Path(exporters.__file__).parent / "self_test" / "examples.schema.json").read_bytes())
+    document = json.loads((folder / "examples.json").read_bytes())
+    jsonschema.validate(document, schema)
+    assert len(document["examples"]) == 16
