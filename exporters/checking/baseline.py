@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from exporters.sources.projection_file import short_lists
+from exporters.report.json_lists import short_lists
 from models_tf.checkpoints.atomic_files import write_files
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
