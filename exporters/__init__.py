@@ -12,6 +12,9 @@ TYPE_CHECKING = False  # as in `typing`, whose import would be most of the cost
 if TYPE_CHECKING:
     from exporters.ablation.request import AblateRequest as AblateRequest
     from exporters.ablation.run import ablate as ablate
+    from exporters.benchmarking.request import BenchRequest as BenchRequest
+    from exporters.benchmarking.result import BenchResult as BenchResult
+    from exporters.benchmarking.run import bench as bench
     from exporters.checking.request import CheckRequest as CheckRequest
     from exporters.checking.result import CheckResult as CheckResult
     from exporters.checking.run import check as check
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 _HOME = {
     "AblateRequest": "exporters.ablation.request",
     "Ablation": "models_tf.compress.ablation_result",
+    "BenchRequest": "exporters.benchmarking.request",
+    "BenchResult": "exporters.benchmarking.result",
     "CheckRequest": "exporters.checking.request",
     "CheckResult": "exporters.checking.result",
     "CompressRequest": "exporters.compression.request",
@@ -59,6 +64,7 @@ _HOME = {
     "VerifyRequest": "exporters.integrity.request",
     "VerifyResult": "exporters.integrity.result",
     "ablate": "exporters.ablation.run",
+    "bench": "exporters.benchmarking.run",
     "check": "exporters.checking.run",
     "compress": "exporters.compression.run",
     "explain": "exporters.explanation.run",
@@ -70,6 +76,8 @@ _HOME = {
 __all__ = [
     "AblateRequest",
     "Ablation",
+    "BenchRequest",
+    "BenchResult",
     "CheckRequest",
     "CheckResult",
     "CompressRequest",
@@ -88,6 +96,7 @@ __all__ = [
     "VerifyRequest",
     "VerifyResult",
     "ablate",
+    "bench",
     "check",
     "compress",
     "explain",

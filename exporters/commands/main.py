@@ -33,6 +33,7 @@ COMMANDS = {
     "ablate": "measure accuracy without each head or layer",
     "profile": "measure what each part of a token model costs",
     "explain": "show which words a token-dropping model keeps",
+    "bench": "measure how long model files take, side by side",
     "check": "score shipped files and fail when they got worse",
     "verify": "check that a folder is what an export wrote",
     "models": "list the models",
@@ -40,7 +41,7 @@ COMMANDS = {
     "completion": "print a shell completion script",
 }
 # These need only the base install.
-LIGHT = ("check", "verify", "models", "clean", "completion")
+LIGHT = ("bench", "check", "verify", "models", "clean", "completion")
 
 
 class Command(Protocol):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from exporters.formats.graph import Graph
-    from exporters.formats.model_file import ModelFile
+    from exporters.formats.model_file import ModelFile, TensorInfo
     from exporters.formats.runners import Feed, Runner
     from exporters.profiling.parts import OpGraph, Plan
     from exporters.profiling.timing import Timing
@@ -47,11 +47,43 @@ class TimedRun:
     shapes: list[tuple[int, ...]]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Runtime:
+    """A runtime that can time files: `name` is the value of a flag, `title` is for people."""
+
+    name: str
+    title: str
+    distribution: str
+
+
+class TimedGraph(Protocol):
+    """A graph in a runtime, step by step, so that each step can be timed: `load`, `feed`, then `run` at will."""
+
+    run: Callable[[], Any]
+
+    def load(self, content: bytes) -> None:
+        """Read a file. The runtime itself was imported before."""
+        ...
+
+    def inputs(self) -> "tuple[TensorInfo, ...]":
+        """What the loaded graph takes, as the runtime says it; `?` is a size that the file leaves open."""
+        ...
+
+    def feed(self, feed: "Feed") -> None:
+        """Give it its inputs, in their shapes, and the memory that they need."""
+        ...
+
+    def output_shapes(self) -> list[tuple[int, ...]]:
+        """Shapes of the last answer."""
+        ...
+
+
 class Format(Protocol[FloatModel, File]):
     """A file format and the runtime that runs its files here. What has a body here is optional."""
 
     name: str  # the value of --target, and the ending of the files
     runtime: str  # for people
+    runtimes: tuple[Runtime, ...] = ()  # what can time a file, the usual one first
 
     def convert(self, graph: "Graph") -> FloatModel:
         """The float model; every recipe starts from it."""
@@ -80,6 +112,12 @@ class Format(Protocol[FloatModel, File]):
     def start(self, content: bytes, feed: "Feed") -> TimedRun:
         """Loads a graph and feeds it, for measuring time. The first axis of features may be longer than in the file."""
         ...
+
+    def timed_graph(
+        self, *, inputs: Iterable[str], runtime: str, threads: int = 1, signature: str | None = None
+    ) -> TimedGraph:
+        """Imports the runtime. `inputs` tell whether the graph takes text, which needs the projection op."""
+        raise NotImplementedError(f"{self.name} files cannot be timed step by step")
 
     def other_runtimes(self, path: Path, *, inputs: tuple[str, ...]) -> "list[Runner]":  # noqa: ARG002
         """Runners of the same file in further runtimes that are installed."""

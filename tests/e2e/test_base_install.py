@@ -84,6 +84,10 @@ def test_shipped_files_run_in_the_base_install(base, tmp_path):
     # int8 of two runtimes, each within two steps of the float logits.
     np.testing.assert_allclose(lite, onnx, atol=1.0)
     np.testing.assert_array_equal(lite.argmax(1)[:2], onnx.argmax(1)[:2])
+    names = [f"out/{graph}_int8.{ending}" for graph in ("text", "features") for ending in ("tflite", "onnx")]
+    timed = called(base / "export-mobile", "bench", *names, "--rounds", 5, "--json", cwd=tmp_path)
+    assert timed.returncode == 0, timed.stderr
+    assert [file["path"] for file in json.loads(timed.stdout)["files"]] == names
 
 
 @pytest.mark.parametrize("model", ["prado", "bert"])

@@ -91,6 +91,14 @@ def test_the_self_test_passes_on_every_file_and_fails_on_a_changed_answer(snips_
     assert next(line for line in done.stdout.splitlines() if "FAILED" in line).startswith("text_int8.onnx: FAILED")
 
 
+def test_the_bench_example_compares_with_the_first_file(snips_export: Path) -> None:
+    out = run("bench_from_python.py", snips_export / "features_int8.onnx", snips_export / "text_int8.onnx")
+    first, second = out.splitlines()
+    assert "features_int8.onnx on ONNX Runtime: " in first
+    assert first.endswith(", 1.00 of the first")
+    assert "text_int8.onnx on ONNX Runtime: " in second
+
+
 def test_a_token_models_file_answers_what_its_export_recorded(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "tiny")
     command = [

@@ -21,6 +21,8 @@ LIGHT = (
     "exporters/commands/main.py",
     "exporters/commands/completion.py",
     "exporters/commands/ablate.py",
+    "exporters/commands/bench.py",
+    "exporters/benchmarking/request.py",
     "exporters/commands/compress.py",
     "exporters/commands/compression_flags.py",
     "exporters/commands/request_values.py",

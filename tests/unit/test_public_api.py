@@ -20,6 +20,8 @@ def test_the_package_offers_exactly_these_names():
     assert sorted(exporters.__all__) == [
         "AblateRequest",
         "Ablation",
+        "BenchRequest",
+        "BenchResult",
         "CheckRequest",
         "CheckResult",
         "CompressRequest",
@@ -38,6 +40,7 @@ def test_the_package_offers_exactly_these_names():
         "VerifyRequest",
         "VerifyResult",
         "ablate",
+        "bench",
         "check",
         "compress",
         "explain",
@@ -81,7 +84,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", ["export", "train", "compress", "ablate", "profile", "explain", "verify"])
+@pytest.mark.parametrize("name", ["export", "train", "compress", "ablate", "profile", "explain", "bench", "verify"])
 def test_anything_but_the_request_of_a_function_is_refused_in_one_line(name):
     with pytest.raises(InputError, match=r"`request` must be a \w+Request\. Received: {'model': 'prado'}"):
         getattr(exporters, name)({"model": "prado"})

@@ -1,10 +1,10 @@
 """ONNX as a `Format`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporters.formats.base import Artifact, Calibration, Format, TimedRun
+from exporters.formats.base import Artifact, Calibration, Format, Runtime, TimedGraph, TimedRun
 from exporters.formats.tensor_names import TEXT
 from quantize.recipe import Recipe, entry
 
@@ -23,6 +23,7 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
 
     name = "onnx"
     runtime = "ONNX Runtime"
+    runtimes = (Runtime(name="onnxruntime", title="ONNX Runtime", distribution="onnxruntime"),)
 
     def convert(self, graph: "Graph") -> "onnx.ModelProto":
         from exporters.formats.onnx.convert import to_onnx
@@ -77,6 +78,18 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
         from exporters.formats.onnx.timing import start
 
         return start(content, feed)
+
+    def timed_graph(
+        self,
+        *,
+        inputs: Iterable[str],
+        runtime: str,  # noqa: ARG002 - there is one
+        threads: int = 1,
+        signature: str | None = None,  # noqa: ARG002 - a file has one
+    ) -> TimedGraph:
+        from exporters.formats.onnx.timed_graph import OnnxTimedGraph
+
+        return OnnxTimedGraph(inputs=inputs, threads=threads)
 
     def copies(self, content: bytes, *, own: int, length: int) -> Iterator[bytes]:
         from exporters.formats.onnx.timing import copies

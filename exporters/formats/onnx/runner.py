@@ -37,9 +37,10 @@ class OnnxRunner:
         return {name: value[:count].astype(np.float32) for name, value in joined(parts).items()}
 
 
-def session_for(content: bytes, *, inputs: Iterable[str]) -> Any:
+def session_for(content: bytes, *, inputs: Iterable[str], threads: int = 1) -> Any:
     """Text-in files get the projection op; all others must do without, which this proves."""
-    return make_session(content, options=ort_loader.session_options_with_projection() if TEXT in inputs else None)
+    options = ort_loader.session_options_with_projection() if TEXT in inputs else None
+    return make_session(content, threads=threads, options=options)
 
 
 def as_input(values: Values) -> np.ndarray:

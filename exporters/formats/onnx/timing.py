@@ -1,25 +1,22 @@
 """An .onnx graph ready to be timed on ONNX Runtime, and copies of it at another sequence length."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import onnx
 
 from exporters.formats import other_length
 from exporters.formats.base import TimedRun
-from exporters.formats.onnx.runner import as_input, session_for
+from exporters.formats.onnx.timed_graph import OnnxTimedGraph
 from exporters.formats.other_length import Shape
 from exporters.formats.runners import Feed
 
 
 def start(content: bytes, feed: Feed) -> TimedRun:
-    session, rows = session_for(content, inputs=feed), {name: as_input(row) for name, row in feed.items()}
-
-    def run() -> Any:
-        return session.run(None, rows)
-
-    return TimedRun(run=run, shapes=[value.shape for value in run()])
+    graph = OnnxTimedGraph(inputs=feed)
+    graph.load(content)
+    graph.feed(feed)
+    return TimedRun(run=graph.run, shapes=graph.output_shapes())
 
 
 def copies(content: bytes, *, own: int, length: int) -> Iterator[bytes]:

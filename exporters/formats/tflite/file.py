@@ -13,7 +13,7 @@ from exporters.formats.model_file import Check, ModelFile, Signature, TensorInfo
 from exporters.formats.tflite import tensors, verifier
 from exporters.formats.tflite.versions import min_runtime
 from quantize.tflite.flatbuffer import read_model
-from quantize.tflite.graph import is_constant, op_name, tensor_name
+from quantize.tflite.graph import is_constant, op_name, tensor_name, text
 
 FORMAT = "tflite"
 # Of a file without signatures, which older converters write.
@@ -31,6 +31,19 @@ class TfliteFile(ModelFile):
         from exporters.formats.tflite.audit import AUDITS
 
         return AUDITS
+
+    def run_order(self, signature: str | None = None) -> tuple[str | None, tuple[TensorInfo, ...]]:
+        """The signature that runs, by default that of the first graph if it has one, and its inputs in the order of the
+        graph, which is how interpreters count them.
+        """
+        index, key = 0, None
+        for one in self.model.signatureDefs:
+            name = text(one.signatureKey)
+            if name == signature or (signature is None and one.subgraphIndex == 0):
+                index, key = one.subgraphIndex, name
+                break
+        graph = self.model.subgraphs[index]
+        return key, tuple(_info(graph.tensors[each]) for each in graph.inputs)
 
     def weights(self) -> Iterator[tuple[np.ndarray, int]]:
         seen = set[int]()

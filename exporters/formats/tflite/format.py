@@ -1,11 +1,11 @@
 """TFLite as a `Format`."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporters.formats.base import Artifact, Calibration, Format, TimedRun
+from exporters.formats.base import Artifact, Calibration, Format, Runtime, TimedGraph, TimedRun
 from exporters.formats.tensor_names import SIGNATURE, TEXT
 from quantize.recipe import Recipe, entry
 
@@ -22,6 +22,10 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
 
     name = "tflite"
     runtime = "LiteRT"
+    runtimes = (
+        Runtime(name="litert", title="LiteRT", distribution="ai-edge-litert"),
+        Runtime(name="tflite-runtime", title="tflite-runtime", distribution="tflite-runtime"),
+    )
 
     def convert(self, graph: "Graph") -> dict[str, bytes]:
         from exporters.formats.tflite.convert import to_tflite
@@ -64,6 +68,13 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
         from exporters.formats.tflite.timing import start
 
         return start(content, feed)
+
+    def timed_graph(
+        self, *, inputs: Iterable[str], runtime: str, threads: int = 1, signature: str | None = None
+    ) -> TimedGraph:
+        from exporters.formats.tflite.timed_graph import TfliteTimedGraph
+
+        return TfliteTimedGraph(inputs=inputs, runtime=runtime, threads=threads, signature=signature)
 
     def other_runtimes(self, path: Path, *, inputs: tuple[str, ...]) -> "list[Runner]":
         from exporters.formats.tflite.runner import TfliteRuntimeRunner

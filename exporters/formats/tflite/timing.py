@@ -9,25 +9,17 @@ from exporters.formats import other_length
 from exporters.formats.base import TimedRun
 from exporters.formats.other_length import Shape
 from exporters.formats.runners import Feed
-from exporters.formats.tensor_names import FEATURES
-from exporters.formats.tflite.runner import as_input, make_interpreter
+from exporters.formats.tflite.timed_graph import TfliteTimedGraph
 from quantize.tflite.flatbuffer import read_model, write_model
 from quantize.tflite.graph import buffer_bytes, op_name, schema
 
 
 def start(content: bytes, feed: Feed) -> TimedRun:
-    interpreter = make_interpreter(content, inputs=feed)
-    rows = {name: as_input(row) for name, row in feed.items()}
-    indices = {detail["name"]: detail["index"] for detail in interpreter.get_input_details()}
-    for name, row in rows.items():
-        if name == FEATURES:
-            interpreter.resize_tensor_input(indices[name], row.shape)
-    interpreter.allocate_tensors()
-    for name, row in rows.items():
-        interpreter.set_tensor(indices[name], row)
-    interpreter.invoke()
-    outputs = [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
-    return TimedRun(run=interpreter.invoke, shapes=[value.shape for value in outputs])
+    graph = TfliteTimedGraph(inputs=feed)
+    graph.load(content)
+    graph.feed(feed)
+    graph.run()
+    return TimedRun(run=graph.run, shapes=graph.output_shapes())
 
 
 def copies(content: bytes, *, own: int, length: int) -> Iterator[bytes]:

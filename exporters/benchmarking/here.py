@@ -1,0 +1,73 @@
+"""Measures files on this machine: processes that take turns, and what their times come to."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from exporters.benchmarking import statistics, workers
+from exporters.benchmarking.request import BenchRequest, format_of
+from exporters.benchmarking.result import FileBench, facts
+from exporters.benchmarking.worker import Job, Loaded
+from exporters.console.progress import Progress
+from exporters.formats.model_file import ModelFile
+from exporters.formats.tensor_names import plain_name
+from models_tf.errors import InputError
+
+
+def measure(request: BenchRequest, files: Mapping[Path, ModelFile], progress: Progress) -> list[FileBench]:
+    """Each file in each of its runtimes, without ratios."""
+    jobs = [
+        (_job(request, path, runtime.name, files[path]), str(path), runtime.title) for path, runtime in request.jobs
+    ]
+    with workers.started(jobs) as group:
+        with progress.stage("load and warm up"):
+            loaded = [worker.load() for worker in group]
+        _check_shapes(request, loaded)
+        with progress.stage("take turns"):
+            rounds = workers.take_turns(group, loaded, rounds=request.rounds, seconds=request.seconds)
+        peaks = [worker.peak_bytes() for worker in group]
+    return [
+        FileBench(
+            runtime=runtime.title, **facts(path, files[path], request.signature), **_times(one, calls), peak_bytes=peak
+        )
+        for (path, runtime), one, calls, peak in zip(request.jobs, loaded, rounds, peaks, strict=True)
+    ]
+
+
+def _job(request: BenchRequest, path: Path, runtime: str, file: ModelFile) -> Job:
+    """Of the inputs only the names, as their author gave them; the rest is asked of the runtime."""
+    names = request.signature or next(iter(file.signatures))
+    return Job(
+        path=str(path.resolve()),
+        format=format_of(path),
+        runtime=runtime,
+        given=tuple(plain_name(info.name) for info in file.signatures[names].inputs),
+        threads=request.threads,
+        signature=request.signature,
+        shapes=request.shapes,
+        text=request.text,
+        seed=request.seed,
+    )
+
+
+def _check_shapes(request: BenchRequest, loaded: Sequence[Loaded]) -> None:
+    known = list(dict.fromkeys(each["name"] for one in loaded for each in one.fed))
+    for name in request.shapes:
+        if name not in known:
+            raise InputError(f"--shape must name an input: {', '.join(known) or 'there is none'}. Received: {name}.")
+
+
+def _times(loaded: Loaded, rounds: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
+    wall, cpu = ([one[clock] for one in rounds] for clock in ("wall", "cpu"))
+    return {
+        "inputs": tuple(loaded.fed),
+        "load_ms": loaded.load_ns * 1e-6,
+        "first_ms": loaded.first_ns * 1e-6,
+        "warm_up": statistics.summarize(loaded.warm_up_ns),
+        "wall": statistics.summarize([value for calls in wall for value in calls]),
+        "cpu": statistics.summarize([value for calls in cpu for value in calls]),
+        "wall_rounds_ms": statistics.medians(wall),
+        "cpu_rounds_ms": statistics.medians(cpu),
+        "warm_up_us": [value // 1000 for value in (loaded.first_ns, *loaded.warm_up_ns)],
+        "calls_us": [value // 1000 for calls in wall for value in calls],
+    }

@@ -1,0 +1,163 @@
+"""Times one file in one runtime, in its own process: a runtime may crash on a file, and two may not get along.
+
+`workers.py` starts it with `python -m`. Every line on stdin and stdout is JSON. The first line in is a `Job`; the
+answer is a `Loaded`. Then each number n in is answered by the nanoseconds of n calls, and `"memory"` by bytes. It ends
+with its input. An error is the answer {"error": ...}.
+"""
+
+import gc
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from exporters.benchmarking import inputs, memory
+from exporters.formats.base import TimedGraph, get
+from models_tf.errors import InputError
+
+MEMORY = "memory"
+MIN_WARM_UP, WARM_UP_SECONDS, MAX_WARM_UP = 3, 0.2, 500
+# What runtimes raise on a file that they cannot run; ONNX Runtime's own errors are RuntimeErrors or plain Exceptions.
+_LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """`given` are the names of the inputs as the file tells them."""
+
+    path: str
+    format: str
+    runtime: str
+    given: tuple[str, ...]
+    threads: int
+    signature: str | None
+    shapes: dict[str, tuple[int, ...]]
+    text: str
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """Nanoseconds until the file was ready, of the first call, and of each call of the warm-up after it. `fed` are the
+    inputs: name, type, shape, and whether the file left a size open.
+    """
+
+    load_ns: int
+    first_ns: int
+    warm_up_ns: tuple[int, ...]
+    fed: tuple[dict[str, Any], ...]
+
+
+class Timer:
+    """One file, loaded and fed."""
+
+    def __init__(self, job: Job) -> None:
+        graph = get(job.format).timed_graph(
+            inputs=job.given, runtime=job.runtime, threads=job.threads, signature=job.signature
+        )
+        self._base = memory.start()
+        started = time.perf_counter_ns()
+        graph.load(Path(job.path).read_bytes())
+        load_ns = time.perf_counter_ns() - started
+        infos = graph.inputs()
+        ready_ns, first_ns = self._first(graph, job)
+        self._run = graph.run
+        self.loaded = Loaded(
+            load_ns=load_ns + ready_ns,
+            first_ns=first_ns,
+            warm_up_ns=self._warm_up(),
+            fed=tuple(
+                {
+                    "name": info.name,
+                    "dtype": info.dtype,
+                    "shape": inputs.size_of(info, job.shapes),
+                    "was_open": any(not isinstance(size, int) or size < 1 for size in info.shape),
+                }
+                for info in infos
+            ),
+        )
+
+    @staticmethod
+    def _first(graph: TimedGraph, job: Job) -> tuple[int, int]:
+        """Feeds the graph and runs it once. Made-up ids may be beyond a small table: then all of them are 1."""
+        for smallest in (False, True):
+            feed = inputs.make(graph.inputs(), requested=job.shapes, text=job.text, seed=job.seed, smallest=smallest)
+            started = time.perf_counter_ns()
+            graph.feed(feed)
+            fed = time.perf_counter_ns()
+            try:
+                graph.run()
+            except Exception:
+                if smallest:
+                    raise
+                continue
+            return fed - started, time.perf_counter_ns() - fed
+        raise AssertionError("unreachable")
+
+    def _warm_up(self) -> tuple[int, ...]:
+        found, end = list[int](), time.perf_counter() + WARM_UP_SECONDS
+        while len(found) < MIN_WARM_UP or (len(found) < MAX_WARM_UP and time.perf_counter() < end):
+            started = time.perf_counter_ns()
+            self._run()
+            found.append(time.perf_counter_ns() - started)
+        return tuple(found)
+
+    def calls(self, count: int) -> dict[str, list[int]]:
+        """Nanoseconds of `count` calls on both clocks, after one more call: other processes had the caches."""
+        run, wall, cpu = self._run, list[int](), list[int]()
+        run()
+        for _ in range(count):
+            cpu_start, wall_start = time.process_time_ns(), time.perf_counter_ns()
+            run()
+            wall_end, cpu_end = time.perf_counter_ns(), time.process_time_ns()
+            wall.append(wall_end - wall_start)
+            cpu.append(cpu_end - cpu_start)
+        return {"wall": wall, "cpu": cpu}
+
+    def peak_bytes(self) -> int:
+        return memory.peak_above(self._base)
+
+
+def main() -> int:
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)  # runtimes print; stdout belongs to the answers
+    gc.disable()
+
+    def answer(work: Callable[[], Any]) -> bool:
+        try:
+            found = work()
+        except MemoryError:
+            found = {"error": "not enough memory"}
+        except InputError as error:
+            found = {"error": str(error), "is_whole": True}
+        except Exception as error:  # noqa: BLE001 - each runtime has its own errors, and all are the user's file
+            found = {"error": " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__}
+        answers.write(json.dumps(found) + "\n")
+        return not (isinstance(found, dict) and "error" in found)
+
+    timer: Timer | None = None
+
+    def load(values: dict[str, Any]) -> dict[str, Any]:
+        nonlocal timer
+        timer = Timer(Job(**values))
+        return asdict(timer.loaded)
+
+    for line in sys.stdin:
+        message = json.loads(line)
+        if timer is None:
+            done = answer(lambda: load(message))  # noqa: B023 - called at once
+        elif message == MEMORY:
+            done = answer(timer.peak_bytes)
+        else:
+            done = answer(lambda: timer.calls(message))  # noqa: B023 - called at once
+        if not done:
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
