@@ -24,7 +24,7 @@ _PEAK = (
 _ERROR = re.compile(r"^(?:ERROR|FATAL): (.+)$", re.MULTILINE)
 
 
-def log(file: FileBench, *, threads: int, rounds: int) -> str:
+def log(file: FileBench, *, threads: int, rounds: int, seconds: float) -> str:
     """What benchmark_model would print of this file."""
     timings = (
         f"Inference timings in us: Init: {round(1000 * file.load_ms)}, First inference: {file.warm_up_us[0]}, "
@@ -41,9 +41,9 @@ def log(file: FileBench, *, threads: int, rounds: int) -> str:
         f"Loaded model {file.path}",
         f"The input model file size (MB): {file.size_bytes / 1e6:g}",
         f"Initialized session in {round(1000 * file.load_ms) / 1000:g}ms.",
-        _running(1),
+        _running(1, seconds),
         f"{statistics(file.warm_up_us)}\n",
-        _running(rounds),
+        _running(rounds, seconds),
         f"{statistics(file.calls_us)}\n",
         timings,
     ]
@@ -52,10 +52,10 @@ def log(file: FileBench, *, threads: int, rounds: int) -> str:
     return "".join(f"INFO: {line}\n" for line in lines)
 
 
-def _running(least: int) -> str:
+def _running(least: int, seconds: float) -> str:
     return (
         f"Running benchmark for at least {least} iterations and at least 0 seconds but terminate if exceeding "
-        "150 seconds."
+        f"{seconds:g} seconds."
     )
 
 

@@ -61,13 +61,15 @@ def _times(loaded: Loaded, rounds: Sequence[dict[str, list[int]]]) -> dict[str, 
     wall, cpu = ([one[clock] for one in rounds] for clock in ("wall", "cpu"))
     return {
         "inputs": tuple(loaded.fed),
-        "load_ms": loaded.load_ns * 1e-6,
-        "first_ms": loaded.first_ns * 1e-6,
+        "load_ms": loaded.load_ns["wall"] * 1e-6,
+        "load_cpu_ms": loaded.load_ns["cpu"] * 1e-6,
+        "first_ms": loaded.first_ns["wall"] * 1e-6,
+        "first_cpu_ms": loaded.first_ns["cpu"] * 1e-6,
         "warm_up": statistics.summarize(loaded.warm_up_ns),
         "wall": statistics.summarize([value for calls in wall for value in calls]),
         "cpu": statistics.summarize([value for calls in cpu for value in calls]),
         "wall_rounds_ms": statistics.medians(wall),
         "cpu_rounds_ms": statistics.medians(cpu),
-        "warm_up_us": [value // 1000 for value in (loaded.first_ns, *loaded.warm_up_ns)],
+        "warm_up_us": [value // 1000 for value in (loaded.first_ns["wall"], *loaded.warm_up_ns)],
         "calls_us": [value // 1000 for calls in wall for value in calls],
     }

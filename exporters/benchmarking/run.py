@@ -50,6 +50,7 @@ def bench(request: BenchRequest, *, progress: Progress | None = None, command: s
     return BenchResult(
         files=tuple(_compared(file, first) for file in made),
         rounds=len(first.wall_rounds_ms),
+        seconds=request.seconds,
         threads=request.threads,
         clock=request.usual_clock,
         sample=sample,

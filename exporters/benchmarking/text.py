@@ -54,8 +54,8 @@ def _rows(result: BenchResult) -> list[list[str]]:
                 ms(times.spread_ms),
                 shown,
                 *other,
-                ms(file.load_ms),
-                ms(file.first_answer_ms),
+                ms(file.load(result.clock)),
+                ms(file.first_answer(result.clock)),
                 "?" if file.peak_bytes is None else f"{file.peak_bytes / (1 << 20):.1f}",
                 f"{file.size_bytes / 1024:.0f}",
             ]

@@ -48,7 +48,7 @@ class Worker:
         return self._process.pid
 
     def load(self) -> Loaded:
-        return Loaded(**self._ask(dataclasses.asdict(self._job), "loaded the file and ran it first"))
+        return Loaded(**self._ask(dataclasses.asdict(self._job), "loaded and first ran the file"))
 
     def calls(self, count: int) -> dict[str, list[int]]:
         found: dict[str, list[int]] = self._ask(count, "ran the file")
@@ -107,6 +107,7 @@ class Worker:
         how = f"a process that crashed with signal {-code}" if code < 0 else f"a process that ended with {code}"
         self._stderr.seek(0)
         said = self._stderr.read()[-4096:].decode(errors="replace").strip().splitlines()
+        said = [line for line in said if not line.startswith("INFO:")]  # LiteRT's news of its delegate
         return f"{how} ({said[-1].strip().rstrip('.')[:200]})" if said else how
 
 

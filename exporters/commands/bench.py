@@ -17,6 +17,7 @@ from exporters.commands.request_values import request_values
 from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_PASS
 from exporters.formats.base import FORMATS, get
+from models_tf.errors import InputError
 
 DESCRIPTION = (
     "Measure how long model files take, side by side: each in a process of its own, in turns, with warm-up. Takes "
@@ -71,6 +72,8 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     wanted = BenchRequest(**request_values(options, BenchRequest))
+    if options.json and options.format != TABLE:
+        raise InputError(f"Give --json or --format, not both. Received: --json --format {options.format}.")
     progress = terminal.progress(quiet=options.json or options.format != TABLE, held=not options.debug)
     from exporters.benchmarking.run import bench
 

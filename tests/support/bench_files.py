@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from quantize.tflite.flatbuffer import write_model
+from quantize.tflite.flatbuffer import read_model, write_model
 from quantize.tflite.graph import schema
 
 WIDTH = 4
@@ -47,6 +47,17 @@ def tflite_lookup(
             entry.inputs = [_entry(name, index) for name, index in zip(inputs, graph.inputs, strict=True)]
             entry.outputs = [_entry(f"{name}_rows", index) for name, index in zip(inputs, graph.outputs, strict=True)]
             model.signatureDefs.append(entry)
+    return write_model(model)
+
+
+def crashes_litert() -> bytes:
+    """A SPLIT without its options, which LiteRT 2.3 reads through a null pointer (SIGSEGV). Every offset and index in
+    the file is right.
+    """
+    model = read_model(tflite_lookup({"ids": 9}))
+    model.operatorCodes[0].builtinCode = model.operatorCodes[0].deprecatedBuiltinCode = schema.BuiltinOperator.SPLIT
+    (step,) = model.subgraphs[0].operators
+    step.builtinOptionsType, step.builtinOptions = 0, None
     return write_model(model)
 
 

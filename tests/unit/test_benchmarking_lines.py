@@ -21,7 +21,9 @@ def measured(calls_us, warm_up_us=(30, 20), **options) -> FileBench:
         "signature": None,
         "inputs": (),
         "load_ms": 0.8554,
+        "load_cpu_ms": 0.8,
         "first_ms": 0.03,
+        "first_cpu_ms": 0.03,
         "warm_up": times,
         "wall": times,
         "cpu": times,
@@ -51,7 +53,7 @@ def test_a_series_reads_as_in_the_tool(microseconds, line):
 
 
 def test_the_log_of_a_file_has_the_lines_of_the_tool_in_its_order():
-    lines = benchmark_model.log(measured([20, 10, 40, 30]), threads=2, rounds=5).splitlines()
+    lines = benchmark_model.log(measured([20, 10, 40, 30]), threads=2, rounds=5, seconds=150).splitlines()
     assert lines == [
         "INFO: STARTING!",
         "INFO: Log parameter values verbosely: [0]",
@@ -75,14 +77,14 @@ def test_the_log_of_a_file_has_the_lines_of_the_tool_in_its_order():
 
 
 def test_what_scripts_search_for_is_found_in_our_log():
-    log = benchmark_model.log(measured([20, 10, 40, 30]), threads=1, rounds=5)
+    log = benchmark_model.log(measured([20, 10, 40, 30]), threads=1, rounds=5, seconds=150)
     assert re.search(r"Inference \(avg\): ([\d.e+]+)", log)[1] == "25"
     assert re.findall(r"count=(\d+).*? avg=([\d.]+) std=(\d+)", log)[-1] == ("4", "25", "11")
     assert re.search(r"Initialized session in ([\d.]+)ms", log)[1] == "0.855"
 
 
 def test_our_own_log_is_read_back():
-    parsed = benchmark_model.parse(benchmark_model.log(measured([20, 10, 40, 30]), threads=1, rounds=5))
+    parsed = benchmark_model.parse(benchmark_model.log(measured([20, 10, 40, 30]), threads=1, rounds=5, seconds=150))
     assert (parsed.init_us, parsed.first_us, parsed.warm_up_us, parsed.mean_us) == (855, 30, 25, 25)
     assert parsed.median_us == 30
     assert parsed.peak_bytes == 3 << 19

@@ -115,7 +115,7 @@ def test_times_are_the_medians_of_the_runs(fake):
     assert first.wall.median_ms == pytest.approx(0.102)
     assert second.wall.median_ms == pytest.approx(0.051)
     assert second.wall_ratio.median == pytest.approx(0.5, abs=0.01)
-    assert (first.load_ms, first.first_ms, first.first_answer_ms) == pytest.approx((2.5, 0.3, 2.8))
+    assert (first.load_ms, first.first_ms, first.first_answer("cpu")) == pytest.approx((2.5, 0.3, 2.8))
     assert first.peak_bytes == 4.5 * (1 << 20)
     assert first.cpu is None
 

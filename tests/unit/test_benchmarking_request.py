@@ -93,6 +93,11 @@ def test_shapes_by_name(files):
     assert request.shapes == {"ids": (1, 64), "a=b": (3,)}
 
 
+def test_two_forms_of_the_result_are_one_too_many(files, capsys):
+    assert cli.main(["bench", str(files[0]), "--json", "--format", "benchmark_model"]) == 2
+    assert "Give --json or --format, not both." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
