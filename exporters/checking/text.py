@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from exporters.checking.result import CheckedFile, CheckResult
 from exporters.report import tables
+from exporters.report.escaping import markdown_code, markdown_text
 from exporters.report.tables import Table
 from models_tf.tasks.score import metric_title, metric_unit
 
@@ -30,7 +31,7 @@ def markdown(result: CheckResult) -> str:
     """For a job summary or a comment: the verdict first, then a table, then what flipped."""
     rows = [
         (
-            tables.code(file.name),
+            markdown_code(file.name),
             score(file),
             f"{file.size_bytes:,}",
             "-" if file.drop is None else f"{file.drop.points:+.2f} ({file.drop.low:+.2f} to {file.drop.high:+.2f})",
@@ -40,19 +41,17 @@ def markdown(result: CheckResult) -> str:
         for file in result.files
     ]
     parts = [
-        f"**{tables.plain_markdown(verdict(result))}**",
+        f"**{markdown_text(verdict(result))}**",
         tables.markdown(("file", "score (95 %)", "bytes", "drop in points (95 %)", "time", ""), rows),
     ]
     for name, failed in result.failures:
-        parts.append(f"- {tables.code(name)} {failed.gate}: {tables.plain_markdown(failed.message)}")
+        parts.append(f"- {markdown_code(name)} {failed.gate}: {markdown_text(failed.message)}")
     for file in result.files:
         if file.flips:
-            parts.append(f"{file.flipped} rows of {tables.code(file.name)} were right before:")
-            parts.append(
-                tables.markdown(FLIPS, [[tables.plain_markdown(cell) for cell in row] for row in _flips(file)])
-            )
+            parts.append(f"{file.flipped} rows of {markdown_code(file.name)} were right before:")
+            parts.append(tables.markdown(FLIPS, [[markdown_text(cell) for cell in row] for row in _flips(file)]))
     if result.notes:
-        parts.append("\n".join(f"- {tables.plain_markdown(note)}" for note in result.notes))
+        parts.append("\n".join(f"- {markdown_text(note)}" for note in result.notes))
     return "\n\n".join(parts) + "\n"
 
 

@@ -63,18 +63,3 @@ def drawn(table: Table, *, box: Any) -> Any:
             made.add_section()
         made.add_row(*map(Text, row))  # as `Text`: a label in square brackets is no markup
     return made
-
-
-def plain_markdown(text: str) -> str:
-    """Text of users in Markdown: on one line, and nothing in it is markup or HTML."""
-    line = " ".join(text.split())
-    return "".join(f"\\{letter}" if letter in _MARKUP else _ENTITIES.get(letter, letter) for letter in line)
-
-
-def code(text: str) -> str:
-    """Text of users as code in Markdown; a backtick would end it."""
-    return "`" + " ".join(text.split()).replace("`", "'") + "`"
-
-
-_MARKUP = "\\`*_[]#~"  # a pipe is the business of `markdown`
-_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}

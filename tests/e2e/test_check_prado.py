@@ -188,7 +188,7 @@ def test_ci_servers_get_junit_annotations_and_a_summary(exported, baseline, tmp_
     assert "95 %25" in error
     written = summary.read_text()
     assert written.startswith("before\n**FAIL")
-    assert "| `text_int8.tflite` |" in written
+    assert "| <code>text_int8.tflite</code> |" in written
 
 
 def plugin_test(folder: Path, body: str) -> subprocess.CompletedProcess[str]:
