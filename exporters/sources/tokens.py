@@ -153,15 +153,19 @@ class TokenModel:
     shown: Mapping[str, np.ndarray]
 
     @functools.cached_property
-    def graph(self) -> Graph:
+    def traced(self) -> Any:
         from models_tf.encoder.graph import NetworkGraph
 
-        traced = NetworkGraph(self.network, self.source.max_seq_len, self.mask_value)
+        return NetworkGraph(self.network, self.source.max_seq_len, self.mask_value)
+
+    @functools.cached_property
+    def graph(self) -> Graph:
+        inputs = self.traced.inputs
         return Graph(
             name=GRAPH,
-            function=traced,
-            inputs=traced.inputs,
-            rows={spec.name: self.shown[spec.name] for spec in traced.inputs},
+            function=self.traced,
+            inputs=inputs,
+            rows={spec.name: self.shown[spec.name] for spec in inputs},
         )
 
     def describe(self) -> dict[str, Any]:
@@ -217,8 +221,17 @@ class TokenModel:
 
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
         function = self._with_margin if drops_tokens(self.source.checkpoint.config) else self.encoder
+        names, exported = self.graph.input_names, self.traced
         keras = KerasRunner(function, inputs=(IDS, MASK, SEGMENTS), rows=_BATCH)
-        return checks.for_tokens(keras, references, placed, inputs=self.graph.input_names)
+        # A file rounds as the exported network does, which may be more than the reference: both are asked.
+        precisions = (
+            (keras, KerasRunner(self.encoder.exact, inputs=keras.inputs, rows=_BATCH)),
+            (
+                KerasRunner(exported.__call__, inputs=names, rows=_BATCH),
+                KerasRunner(exported.exact, inputs=names, rows=_BATCH),
+            ),
+        )
+        return checks.for_tokens(keras, references, placed, inputs=names, precisions=precisions)
 
     def _with_margin(self, **values: Any) -> dict[str, Any]:
         """The reference's answers, and how clearly it chose the tokens behind them."""

@@ -47,16 +47,22 @@ def for_projection(keras: Runner, placed: Iterable[Placed], *, rows: int) -> tup
 
 
 def for_tokens(
-    keras: Runner, references: Sequence[Placed], placed: Sequence[Placed], *, inputs: tuple[str, ...]
+    keras: Runner,
+    references: Sequence[Placed],
+    placed: Sequence[Placed],
+    *,
+    inputs: tuple[str, ...],
+    precisions: tuple[tuple[Runner, Runner], ...] = (),
 ) -> tuple[list[Check], list[Check]]:
     """Checks and probes. The float files differ from Keras by rounding only, so what a quantized file differs by from
     Keras is its quantization. `references` are not kept: some rows suffice, and they have no accuracy to report.
+    `precisions` are the Keras model and the network that is exported, each in float32 and in float64.
     """
 
     def check(one: Placed, runner: Runner, **options: Any) -> Check:
         return Check(runner=runner, against=keras.name, limit=one.recipe.rtol, relative=True, **options)
 
-    checks = [Check(runner=keras, against=None)]
+    checks = [Check(runner=keras, against=None, precisions=precisions)]
     for one in references:
         # Opened for this alone: a parsed float file is large.
         runner = one.format.runner(one.format.open(one.path), inputs=inputs)

@@ -3,11 +3,11 @@
 Pure functions on arrays. Limits are in `quantize/recipe.py`; `checks.py` says what is compared with what.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quantize.recipe import EXACT
+from quantize.recipe import EXACT, ROUNDINGS, ROUNDING_MOST
 
 # A token-dropping model ranks tokens first. If the last one kept and the first one dropped differ only by rounding, two
 # correct implementations may keep different ones and answer differently: such a row is undecided. Summing in another
@@ -24,7 +24,8 @@ class Parity:
     """A candidate compared with its reference, over all rows and labels. `limit` is None if there is none.
 
     `scale` is the base of a relative limit, 1 for an absolute one. `argmax_agreement` is None with one number per row.
-    `undecided` rows differ by more than the limit and are left out: see `UNDECIDED_MARGIN`.
+    `undecided` rows differ by more than the limit and are left out: see `UNDECIDED_MARGIN`. `rounding` is what float32
+    itself changes in the answers of this network, if that was measured: see `wider`.
     """
 
     candidate: str
@@ -36,6 +37,7 @@ class Parity:
     limit: float | None = None
     scale: float = 1.0
     undecided: int = 0
+    rounding: float | None = None
 
     @property
     def passed(self) -> bool:
@@ -54,11 +56,35 @@ class Parity:
                 f"expected at most {100 * UNDECIDED_SHARE:g} % of the rows to keep other tokens. "
                 f"Received: {self.undecided} of {self.rows + self.undecided}."
             )
-        limit = "exactly equal" if self.limit == EXACT else f"max-abs at most {self.limit:g}"
+        limit = "exactly equal" if self.limit == EXACT else f"max-abs at most {self.limit:.3g}"
         return (
-            f"{self.candidate} against {self.reference}: expected {limit}. "
+            f"{self.candidate} against {self.reference}: expected {limit}{self._origin()}. "
             f"Received: max-abs {self.max_abs:.3g} over {self.rows} rows."
         )
+
+    def remark(self) -> str | None:
+        """One line for the report if it takes float32's own rounding to explain the difference."""
+        if not self._by_rounding or not self.passed:
+            return None
+        return (
+            f"{self.candidate} against {self.reference}: the limit is {self.limit:.3g}{self._origin()}. "
+            f"The largest difference is {self.max_abs:.3g}."
+        )
+
+    @property
+    def _by_rounding(self) -> bool:
+        """Whether the limit is that of `wider`, and not the recipe's."""
+        return self.rounding is not None and self.limit == _widest(self.rounding, self.scale)
+
+    def _origin(self) -> str:
+        """What float32's own rounding says of the limit."""
+        if self.rounding is None:
+            return ""
+        own = f"float32 itself differs from float64 by {self.rounding:.3g} here"
+        if not self._by_rounding:
+            return f" ({own})"
+        capped = ROUNDINGS * self.rounding > ROUNDING_MOST * self.scale
+        return f" ({own}, {'and more is never' if capped else f'{ROUNDINGS:g} times that is'} allowed)"
 
 
 def compare(
@@ -89,6 +115,20 @@ def compare(
         limit=None if limit is None else limit * scale,
         scale=scale,
     )
+
+
+def wider(parity: Parity, rounding: float) -> Parity:
+    """The parity with a limit that float32 itself can keep, where that of the recipe is smaller.
+
+    `rounding` is the largest difference of this network in float32 from the same network in float64.
+    """
+    if parity.limit is None or not np.isfinite(rounding):
+        return parity
+    return replace(parity, limit=max(parity.limit, _widest(rounding, parity.scale)), rounding=rounding)
+
+
+def _widest(rounding: float, scale: float) -> float:
+    return min(ROUNDINGS * rounding, ROUNDING_MOST * scale)
 
 
 def _agreement(logits: np.ndarray, expected: np.ndarray) -> float | None:

@@ -4,17 +4,16 @@ Float files are compared with Keras, text-in with features-in, quantized with fl
 and quantization error stay apart. Rows go through in chunks and only outputs are kept, so memory hardly grows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from exporters.data.rows import Examples
 from exporters.formats.runners import Feed, Outputs, Runner, RunnerError, joined
 from exporters.formats.tensor_names import MARGIN
 from exporters.report.report import StageScore
-from exporters.verification.parity import UNDECIDED_MARGIN, Parity, compare
+from exporters.verification.judge import Judge
+from exporters.verification.parity import Parity
 
 _CHUNK_ROWS = 256
 _WORKERS = 2
@@ -28,7 +27,8 @@ class Check:
     """A runner, the name of its reference (None for the first reference), and the largest difference allowed.
 
     A `relative` limit is a share of the reference's largest answer. `most` rows are run, all when None; a check that is
-    not `scored` has no accuracy.
+    not `scored` has no accuracy. `precisions` of the first reference are pairs of runners, of one network in float32 and
+    in float64: they tell how much of a difference is rounding.
     """
 
     runner: Runner
@@ -37,6 +37,7 @@ class Check:
     relative: bool = False
     most: int | None = None
     scored: bool = True
+    precisions: tuple[tuple[Runner, Runner], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,13 @@ class Verification:
     notes: tuple[str, ...]
 
 
-def verify(checks: Sequence[Check], probes: Sequence[Check], examples: Examples, *, seed: int = 0) -> Verification:
+def verify(
+    checks: Sequence[Check],
+    probes: Sequence[Check],
+    examples: Examples,
+    *,
+    seed: int = 0,
+) -> Verification:
     """Runs `checks` on all rows and `probes` (other runtimes, each start costly) on the first chunk.
 
     A check is compared with an earlier one. Accuracy drops are counted from the first.
@@ -66,13 +73,15 @@ def verify(checks: Sequence[Check], probes: Sequence[Check], examples: Examples,
     whole = {name: joined(chunks) for name, chunks in parts.items()}
     # The reference may say how clearly it chose its tokens.
     margins = next((outputs.pop(MARGIN) for outputs in whole.values() if MARGIN in outputs), None)
+    judge = Judge(examples=examples, margins=margins, precisions=checks[0].precisions)
     parities = [
-        _compare(check, whole[check.runner.name], check.against, whole[check.against], examples, margins=margins)
+        _compare(judge, check, whole[check.runner.name], check.against, whole)
         for check in checks
         if check.against is not None
     ]
-    judged, notes = _judge_probes(probes, probed, whole, examples, margins)
+    judged, notes = _judge_probes(judge, probes, probed, whole)
     notes += [_undecided(parity) for parity in (*parities, *judged) if parity.undecided]
+    notes += [remark for parity in (*parities, *judged) if (remark := parity.remark())]
     scored = {check.runner.name: whole[check.runner.name] for check in checks if check.scored}
     return Verification(
         parities=(*parities, *judged),
@@ -92,32 +101,10 @@ def _first(feed: Feed, most: int | None, done: int = 0) -> Feed:
     return {name: values[: most - done] for name, values in feed.items()}
 
 
-def _compare(
-    check: Check,
-    outputs: Outputs,
-    reference: str,
-    expected: Outputs,
-    examples: Examples,
-    *,
-    margins: np.ndarray | None,
-) -> Parity:
-    """On the rows that both have. Rows with hardly any margin count only if their answers agree."""
-
-    def judge(rows: Sequence[int], limit: float | None, *, relative: bool = False) -> Parity:
-        chosen, picked = examples.take(rows), list(rows)
-        answers, wanted = (chosen.answers({k: v[picked] for k, v in part.items()}) for part in (outputs, expected))
-        return compare(check.runner.name, answers, reference, wanted, limit=limit, relative=relative)
-
-    count = min(_rows(outputs), _rows(expected))
-    parity = judge(range(count), check.limit, relative=check.relative)
-    if parity.passed or margins is None:
-        return parity
-    close = np.flatnonzero(margins[:count] <= UNDECIDED_MARGIN)
-    undecided = {int(row) for row in close if not judge([int(row)], parity.limit).passed}
-    rest = [row for row in range(count) if row not in undecided]
-    if not undecided or not rest:
-        return parity
-    return replace(judge(rest, parity.limit), scale=parity.scale, undecided=len(undecided))
+def _compare(judge: Judge, check: Check, outputs: Outputs, reference: str, whole: Mapping[str, Outputs]) -> Parity:
+    return judge.compare(
+        check.runner.name, outputs, reference, whole[reference], limit=check.limit, relative=check.relative
+    )
 
 
 def _undecided(parity: Parity) -> str:
@@ -142,11 +129,7 @@ def _attempt(probe: Check, feed: Feed) -> Outputs | str:
 
 
 def _judge_probes(
-    probes: Sequence[Check],
-    answers: Sequence[Outputs | str],
-    outputs: dict[str, Outputs],
-    examples: Examples,
-    margins: np.ndarray | None,
+    judge: Judge, probes: Sequence[Check], answers: Sequence[Outputs | str], outputs: dict[str, Outputs]
 ) -> tuple[list[Parity], list[str]]:
     parities, notes = [], []
     for probe, answer in zip(probes, answers, strict=True):
@@ -154,7 +137,7 @@ def _judge_probes(
             notes.append(f"Not verified there: {answer}")
             continue
         reference = probe.against or next(iter(outputs))
-        parity = _compare(probe, answer, reference, outputs[reference], examples, margins=margins)
+        parity = _compare(judge, probe, answer, reference, outputs)
         parities.append(parity)
         if not _is_same_model(parity):
             notes.append(f"{probe.runner.name} answers something else than {reference}: do not ship the file for it.")

@@ -58,3 +58,8 @@ class Encoder(keras.Model):
         self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor, training: bool = False
     ) -> dict[str, tf.Tensor]:
         return self.activations(ids, mask, segments, training).outputs
+
+    def exact(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The outputs in float64: what is left of the difference to `call` is float32's rounding."""
+        table = {name: tf.cast(variable, tf.float64) for name, variable in self.table.items()}
+        return forward.run(self.config, self.head, table, ids=ids, mask=mask, segments=segments).outputs

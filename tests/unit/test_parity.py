@@ -67,6 +67,41 @@ def test_a_relative_limit_of_a_reference_that_is_not_finite_never_passes():
     assert not parity.compare("file", ROWS, "Keras", broken, limit=1e-4, relative=True).passed
 
 
+def large(difference: float, *, relative: float = 1e-4) -> parity.Parity:
+    return parity.compare("file", 100 * ROWS + difference, "Keras", 100 * ROWS, limit=relative, relative=True)
+
+
+def test_a_limit_that_float32_itself_does_not_keep_is_derived_from_its_rounding():
+    result = parity.wider(large(0.1), 0.05)  # the recipe's limit is 1e-4 of 300
+    assert result.limit == pytest.approx(4 * 0.05)
+    assert result.rounding == 0.05
+    assert result.passed
+    assert "float32 itself differs from float64 by 0.05 here, 4 times that is allowed" in result.remark()
+    assert not parity.wider(large(0.3), 0.05).passed
+    assert "expected max-abs at most 0.2 (" in parity.wider(large(0.3), 0.05).failure()
+    assert "4 times that is allowed" in parity.wider(large(0.3), 0.05).failure()
+
+
+def test_rounding_never_makes_a_limit_smaller_and_is_said_when_it_explains_nothing():
+    result = parity.wider(large(0.1), 1e-4)
+    assert result.limit == pytest.approx(0.03)
+    assert not result.passed
+    assert "float32 itself differs from float64 by 0.0001 here)" in result.failure()
+    assert result.remark() is None
+
+
+def test_a_network_that_rounds_by_percents_is_not_excused():
+    result = parity.wider(large(3.5), 30.0)  # a tenth of the largest answer
+    assert result.limit == pytest.approx(3.0)
+    assert not result.passed
+    assert "more is never allowed" in result.failure()
+
+
+def test_rounding_that_is_not_finite_excuses_nothing():
+    assert parity.wider(large(0.1), float("nan")) == large(0.1)
+    assert large(0.1).remark() is None
+
+
 def test_one_number_a_row_has_no_argmax_to_agree_on():
     scores = np.array([[1.0], [2.0]])
     assert parity.compare("a", scores, "b", scores).argmax_agreement is None

@@ -116,6 +116,33 @@ def test_a_relative_limit_is_that_of_the_largest_answer_of_the_reference():
     assert near.passed != far.passed
 
 
+@pytest.mark.parametrize(("exact", "holds"), [(None, False), (0.0, False), (0.002, True), (0.001, False)])
+def test_a_difference_is_excused_by_what_float32_itself_rounds_and_by_nothing_else(exact, holds):
+    """`exact` is how far a network in float64 is from itself in float32, on the rows that differ most."""
+    runners = [Fake("float32"), Fake("float64", shift=exact or 0.0)]
+    checks = [
+        Check(runner=Fake("a"), against=None, precisions=() if exact is None else (tuple(runners),)),
+        Check(runner=Fake("b", shift=0.005), against="a", limit=1e-4, relative=True),
+    ]
+    result = check(checks, [Check(runner=Fake("probe", shift=0.005), against="a", limit=1e-4, relative=True)], rows=9)
+    assert [parity.passed for parity in result.parities] == [holds, holds]
+    assert all(
+        parity.rounding == (None if exact is None else pytest.approx(exact, abs=1e-6)) for parity in result.parities
+    )
+    assert len([note for note in result.notes if "float32 itself" in note]) == 2 * holds
+    assert all(runner.sizes == ([] if exact is None else [4, 4]) for runner in runners)  # some rows only
+
+
+def test_float64_is_not_run_where_limits_hold():
+    exact = Fake("float64")
+    checks = [
+        Check(runner=Fake("a"), against=None, precisions=((Fake("float32"), exact),)),
+        Check(runner=Fake("b"), against="a", limit=1e-4, relative=True),
+    ]
+    assert check(checks, rows=9).parities[0].rounding is None
+    assert exact.sizes == []
+
+
 def test_a_runtime_that_answers_zeros_instead_of_scores_is_named():
     class Scores(Fake):
         def __call__(self, feed):
