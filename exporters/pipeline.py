@@ -7,6 +7,7 @@ from exporters.console.progress import Progress
 from exporters.data import rows
 from exporters.formats import artifacts
 from exporters.model_card import card
+from exporters.report.inputs import input_records
 from exporters.report.report import Report
 from exporters.report.versions import cpu_name, versions
 from exporters.request import ExportRequest
@@ -42,6 +43,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
         with progress.stage("read checkpoint and rows"):
             source = sources.load(request)
             data = source.rows(calibrate=recipe.needs_calibration)
+            inputs = input_records(request, source.files, data)
 
         with progress.stage("load TensorFlow, build model"):
             model = source.build(data)
@@ -66,7 +68,9 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             records += inspection.others([folder.write(name, content) for name, content in beside.items()])
 
         with progress.stage(f"verify on {rows.count(data, request.kind)}"):
-            verified = verify.verify(*model.checks(references, kept), data.evaluation, seed=request.seed)
+            verified = verify.verify(
+                *model.checks(references, kept), data.evaluation, seed=request.seed, numbers=data.numbers
+            )
             explained = model.explain(data)
             described = model.describe()
             examples = document.examples_file(model.worked_examples(data), kept, verified.parities, model=described)
@@ -95,6 +99,8 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             seconds=dict(progress.seconds),
             request=to_record(request),
             explained=explained,
+            inputs=inputs,
+            quality=verified.quality,
         )
         for name, text in report.documents().items():
             folder.write(name, text)

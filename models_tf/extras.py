@@ -12,7 +12,16 @@ from models_tf.errors import InputError
 EXPORT, TORCH, HUB = "export", "torch", "hub"
 # Extra -> the modules it brings, by import name. pyproject.toml lists the distributions; a test compares the two.
 MODULES = {
-    EXPORT: ("tensorflow", "tf_keras", "tf2onnx", "ai_edge_quantizer", "safetensors"),
+    EXPORT: (
+        "tensorflow",
+        "tf_keras",
+        "tf2onnx",
+        "ai_edge_quantizer",
+        "safetensors",
+        "jinja2",
+        "matplotlib",
+        "squarify",
+    ),
     TORCH: ("torch",),
     HUB: ("huggingface_hub",),
 }

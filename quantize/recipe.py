@@ -14,10 +14,10 @@ FLOAT_ATOL = 1e-4
 # 1.3e-6, and the layers between enlarge them some times. 1e-4 leaves a factor of 77 for that. A wrong operator is off
 # by percents.
 FLOAT_RTOL = 1e-4
-# A network whose layers enlarge rounding much more (large activations that cancel) cannot keep that limit, and neither can
-# PyTorch. It is then run in float32 and in float64 on the rows that differ most: a file may be off by this many times
-# what float32 itself is. File and reference round apart from each other, which makes twice; the other factor of two is
-# for runtimes that add up in an order of their own. A network that rounds by percents cannot be judged.
+# A network whose layers enlarge rounding much more (large activations that cancel) cannot keep that limit, and neither
+# can PyTorch. It is then run in float32 and in float64 on the rows that differ most: a file may be off by this many
+# times what float32 itself is. File and reference round apart from each other, which makes twice; the other factor of
+# two is for runtimes that add up in an order of their own. A network that rounds by percents cannot be judged.
 ROUNDINGS, ROUNDING_MOST = 4.0, 1e-2
 # Integers add up to the same in any order.
 EXACT = 0.0

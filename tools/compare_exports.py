@@ -35,11 +35,13 @@ SKIPPED = {
     "README.md": "report.json as text, with its times",
     "manifest.json": "sums of the other files, reports among them",
     ".export-mobile.json": "the names of the other files",
+    "report.html": "report.json as a page, with its times",
 }
 # File -> values that differ between two runs of one commit, and why. `*` is any key or list index.
 VOLATILE: dict[str, dict[str, str]] = {
     "report.json": {
         "latency.*.median_ms": "a time",
+        "latency.*.quartiles_ms.*": "times",
         "latency.*.runs": "as many as fit into a time",
         "latency_cpu": "of the machine",
         "seconds.*": "times",

@@ -115,7 +115,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.json:
         terminal.json(report.to_json())
     else:
-        from exporters.report.text import blocks
+        from exporters.report.summary import blocks
 
         terminal.show(blocks(report))
     for failure in report.failures:

@@ -18,6 +18,7 @@ from exporters.formats.runners import Feed, Outputs
 from exporters.request import ExportRequest
 from models_tf.errors import InputError
 from models_tf.registry import TOKENS
+from models_tf.tasks.decisions import Decisions
 from models_tf.tasks.judged import Judged
 from models_tf.tasks.score import Score
 
@@ -64,6 +65,10 @@ class Examples(Protocol):
         """What was answered and what it counts, row by row."""
         ...
 
+    def decisions(self, outputs: Outputs) -> Decisions | None:
+        """Every choice of a label on `labelled` rows; None where none is chosen."""
+        ...
+
 
 class Reader(Protocol):
     """Makes examples for one model."""
@@ -83,13 +88,17 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Rows to verify on and rows to calibrate on (None: the recipe needs none)."""
+    """Rows to verify on and rows to calibrate on (None: the recipe needs none).
+
+    `numbers` are those of the rows to verify on in their file, from 1; empty if they are all of its rows.
+    """
 
     evaluation: Examples
     source: str
     calibration: Examples | None
     calibration_source: str
     notes: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
 
     def describe(self) -> dict[str, Any]:
         """For the report."""
@@ -224,6 +233,7 @@ def _split(rows: Rows, seed: int, most: int) -> Rows:
         calibration=sampled,
         calibration_source=rows.source,
         notes=(*rows.notes, note),
+        numbers=tuple(row + 1 for row in kept),
     )
 
 
@@ -235,7 +245,12 @@ def _first(rows: Rows, most: int | None) -> Rows:
     while most < len(keys) and keys[most] == keys[most - 1]:
         most += 1
     note = f"Measured on the first {most} of {len(keys)} rows, as --eval-rows asks for."
-    return dataclasses.replace(rows, evaluation=rows.evaluation.take(range(most)), notes=(*rows.notes, note))
+    return dataclasses.replace(
+        rows,
+        evaluation=rows.evaluation.take(range(most)),
+        notes=(*rows.notes, note),
+        numbers=rows.numbers[:most],
+    )
 
 
 def _sample(examples: Examples, seed: int, most: int) -> Examples:

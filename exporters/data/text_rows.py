@@ -15,6 +15,7 @@ from exporters.verification.evaluate import score
 from models_tf.data import DEFAULT_SEPARATOR, Row, labels_of, read_table
 from models_tf.data.text import clean_text
 from models_tf.errors import InputError
+from models_tf.tasks.decisions import Decisions
 from models_tf.tasks.judged import Judged, of_labels
 from models_tf.tasks.rows import GUESSED, Columns
 from models_tf.tasks.score import Score
@@ -98,6 +99,12 @@ class TextRows:
                 [(chosen & self.targets).sum(axis=1), chosen.sum(axis=1), self.targets.sum(axis=1)], axis=1
             ).astype(np.float64),
         )
+
+    def decisions(self, outputs: Outputs) -> Decisions | None:
+        """Every choice of one label; None with several labels a row."""
+        if self.targets is None or self.targets.ndim != 1:
+            return None
+        return Decisions(labels=self.labels, targets=self.targets, logits=outputs[LOGITS])
 
     def _names(self, chosen: np.ndarray) -> str:
         return ", ".join(self.labels[number] for number in np.flatnonzero(chosen)) or "-"

@@ -11,6 +11,7 @@ from exporters.formats.runners import Feed, Outputs
 from models_tf import tasks
 from models_tf.errors import InputError
 from models_tf.spec import MASK, SEGMENTS
+from models_tf.tasks.decisions import Decisions
 from models_tf.tasks.generated import generated_inputs
 from models_tf.tasks.judged import Judged
 from models_tf.tasks.rows import GUESSED, Columns, TaskRows
@@ -91,6 +92,9 @@ class TokenRows:
 
     def judge(self, outputs: Outputs) -> Judged:
         return self._need_task().judge(outputs)
+
+    def decisions(self, outputs: Outputs) -> Decisions | None:
+        return self._need_task().decisions(outputs)
 
     def _need_task(self) -> TaskRows:
         if self.task_rows is None:

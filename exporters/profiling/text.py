@@ -3,8 +3,8 @@
 from exporters.profiling.chart import CHART, percent, text
 from exporters.profiling.report import FileProfile, Profile
 from exporters.report import tables
+from exporters.report.figures import UNTRAINED
 from exporters.report.tables import Table
-from exporters.report.text import UNTRAINED
 
 WHAT_COUNTS = """\
 - parameters: of the checkpoint. Multiply-adds: one row of the exported graph, after its rewrites.

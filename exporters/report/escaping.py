@@ -8,7 +8,7 @@ import re
 from exporters.console.cleaning import clean_line
 
 # An underscore inside of a word is no markup in Markdown as hubs render it, and file names have many.
-_MARKUP = re.compile(r"[\\`*{}\[\]<>#|~&$!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_MARKUP = re.compile(r"[\\`*{}\[\]<#|~&$!]|^>|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def markdown_text(text: str) -> str:

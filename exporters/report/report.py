@@ -1,6 +1,6 @@
 """`Report`: what one export measured, as values. report.json is this, word for word.
 
-How it reads for people is in `report_text.py`; what makes a failure is in `gate.py`.
+How it reads for people is in `text.py` and `html.py`; what makes a failure is in `verification/gate.py`.
 """
 
 import dataclasses
@@ -10,10 +10,16 @@ from typing import Any
 
 from exporters.errors import GATES, exit_code
 from exporters.explanation.run import ExplainedText
+from exporters.formats.layers import LayerBytes
+from exporters.report.inputs import InputRecord
+from exporters.report.json_lists import short_lists
 from exporters.verification.evaluate import Score
 from exporters.verification.parity import Parity
+from exporters.verification.quality import StageQuality
 
-REPORT_VERSION = 1
+# Changes with the meaning of a field. A new field changes the schema of the version, `schema/report-2.json`.
+REPORT_VERSION = 2
+FORMAT = f"export-mobile-report/{REPORT_VERSION}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,13 +32,14 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class FileRecord:
-    """A file of the output folder. The fields after `sha256` are for model files; `compressed_bytes` only where many of
-    the weights are zero.
+    """A file of the output folder. The fields after `gzip_bytes` are for model files, `compressed_bytes` only where
+    many of the weights are zero. The bytes of `layers` add up to `size_bytes`.
     """
 
     name: str
     size_bytes: int
     sha256: str
+    gzip_bytes: int | None = None
     target: str | None = None
     graph: str | None = None
     parameters: int | None = None
@@ -43,6 +50,9 @@ class FileRecord:
     ops: dict[str, int] = field(default_factory=dict)
     dtypes: dict[str, int] = field(default_factory=dict)
     min_runtime: str | None = None
+    layers: tuple[LayerBytes, ...] = ()
+    # What the runtime does with the file: partitions, operators that a delegate takes or that were fused.
+    runtime_plan: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,12 +66,13 @@ class StageScore:
 
 @dataclass(frozen=True, kw_only=True)
 class Latency:
-    """Median time of one row, in milliseconds, on one thread of the machine that exported."""
+    """Median time of one row and its quartiles, in milliseconds, on one thread of the machine that exported."""
 
     file: str
     seq_len: int
     median_ms: float
     runs: int
+    quartiles_ms: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +98,8 @@ class Report:
     seconds: dict[str, float]
     request: dict[str, Any] = field(default_factory=dict)  # as `request_record` writes it: the export can be made again
     explained: tuple[ExplainedText, ...] = ()  # of models that drop tokens: some rows, and which words went on
+    inputs: tuple[InputRecord, ...] = ()
+    quality: tuple[StageQuality, ...] = ()
     report_version: int = REPORT_VERSION
 
     @property
@@ -112,19 +125,25 @@ class Report:
         values = dataclasses.asdict(self)
         for row, parity in zip(values["parity"], self.parity, strict=True):
             row["passed"] = parity.passed
-        return {"passed": self.passed, "exit_code": self.exit_code, **values}
+        return {"format": FORMAT, "passed": self.passed, "exit_code": self.exit_code, **values}
 
     def to_json(self) -> str:
-        return json.dumps(_finite(self.to_dict()), indent=2, ensure_ascii=False)
+        return short_lists(json.dumps(_finite(self.to_dict()), indent=2, ensure_ascii=False))
 
     def to_markdown(self) -> str:
         from exporters.report.text import markdown
 
         return markdown(self)
 
+    def to_html(self) -> str:
+        """A page of its own: no file beside it, no network. Needs the extra `export`, which draws the charts."""
+        from exporters.report.html import page
+
+        return page(self)
+
     def documents(self) -> dict[str, str]:
         """The files that hold the report."""
-        found = {"report.json": self.to_json() + "\n", "report.md": self.to_markdown()}
+        found = {"report.json": self.to_json() + "\n", "report.md": self.to_markdown(), "report.html": self.to_html()}
         if self.explained:
             from exporters.explanation.chart import CHART, svg
 
@@ -133,8 +152,8 @@ class Report:
 
     def summary(self) -> str:
         """What the command prints, as plain text."""
+        from exporters.report.summary import blocks
         from exporters.report.tables import plain
-        from exporters.report.text import blocks
 
         return plain(blocks(self))
 

@@ -5,6 +5,7 @@ reference, and what it returns knows the graph to convert, the files beside the 
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from exporters.data.rows import Rows
@@ -51,6 +52,11 @@ class Built(Protocol):
 
 class Source(Protocol):
     """A checkpoint that was read, and what the request says of it."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files of the checkpoint that were read; none for random weights."""
+        ...
 
     def rows(self, *, calibrate: bool) -> Rows: ...
 

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,10 @@ class ProjectionSource:
     def load(cls, request: ExportRequest) -> "ProjectionSource":
         checkpoint = _checkpoint(request)
         return cls(request=request, checkpoint=checkpoint, projection=_projection(checkpoint))
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self.checkpoint.files
 
     def project(self, texts: Sequence[bytes]) -> np.ndarray:
         """Texts -> features int8 [rows, time, feature]."""

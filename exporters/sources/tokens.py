@@ -8,6 +8,7 @@ one row.
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,10 @@ class TokenSource:
             tokenizer=tokenizer,
             compression=record,
         )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self.checkpoint.files
 
     def rows(self, *, calibrate: bool) -> Rows:
         reader = TokenReader(

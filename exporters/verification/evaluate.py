@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from models_tf.tasks import metrics
 from models_tf.tasks.score import Score
 
 __all__ = ["Score", "score"]
@@ -26,8 +27,15 @@ def score(logits: np.ndarray, targets: np.ndarray, *, seed: int = 0) -> Score:
 def _accuracy(logits: np.ndarray, targets: np.ndarray) -> Score:
     n = len(targets)
     # NaN is never right, although argmax would name it
-    right = float(((logits.argmax(axis=1) == targets) & np.isfinite(logits).all(axis=1)).mean())
-    return Score(metric="accuracy", value=100 * right, n=n, standard_error=100 * math.sqrt(right * (1 - right) / n))
+    count = int(((logits.argmax(axis=1) == targets) & np.isfinite(logits).all(axis=1)).sum())
+    right = count / n
+    return Score(
+        metric="accuracy",
+        value=100 * right,
+        n=n,
+        standard_error=100 * math.sqrt(right * (1 - right) / n),
+        interval=metrics.wilson(count, n),
+    )
 
 
 def _micro_f1(logits: np.ndarray, targets: np.ndarray, seed: int) -> Score:
@@ -43,6 +51,7 @@ def _micro_f1(logits: np.ndarray, targets: np.ndarray, seed: int) -> Score:
         value=_f1(hits, sizes),
         n=len(targets),
         standard_error=float(np.std(resampled)),
+        interval=metrics.resampled_interval(lambda rows: _f1(hits[rows], sizes[rows]), len(hits), seed),
         exact_match=100 * float((predicted == targets).all(axis=1).mean()),
     )
 

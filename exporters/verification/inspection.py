@@ -6,6 +6,7 @@ from pathlib import Path
 
 from exporters.formats import zeros
 from exporters.formats.artifacts import Placed
+from exporters.formats.layers import LayerBytes, layers
 from exporters.report.report import FileRecord
 
 
@@ -18,7 +19,9 @@ def inspect(placed: Sequence[Placed]) -> tuple[tuple[FileRecord, ...], tuple[str
 def others(paths: Iterable[Path]) -> tuple[FileRecord, ...]:
     """Records of files that are not models."""
     return tuple(
-        FileRecord(name=path.name, size_bytes=len(content), sha256=_sha256(content))
+        FileRecord(
+            name=path.name, size_bytes=len(content), sha256=_sha256(content), gzip_bytes=zeros.gzip_bytes(content)
+        )
         for path, content in ((path, path.read_bytes()) for path in paths)
     )
 
@@ -30,6 +33,8 @@ def _record(placed: Placed) -> FileRecord:
         name=placed.name,
         size_bytes=file.size_bytes,
         sha256=_sha256(file.content),
+        gzip_bytes=zeros.gzip_bytes(file.content),
+        layers=_layers(placed),
         target=placed.format.name,
         graph=placed.graph,
         parameters=file.parameters,
@@ -41,6 +46,14 @@ def _record(placed: Placed) -> FileRecord:
         dtypes=dict(file.dtypes),
         min_runtime=file.min_runtime,
     )
+
+
+def _layers(placed: Placed) -> tuple[LayerBytes, ...]:
+    try:
+        graph = placed.format.op_graph(placed.file)
+    except NotImplementedError:  # a format may do without
+        return ()
+    return layers(graph, placed.file.size_bytes)
 
 
 def _sha256(content: bytes) -> str:

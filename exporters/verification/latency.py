@@ -1,4 +1,4 @@
-"""Latency of the files: one row, one thread, median, at the sequence lengths of the given rows.
+"""Latency of the files: one row, one thread, median and quartiles, at the sequence lengths of the given rows.
 
 For other lengths than the file's own, a copy of the features-in graph is made in memory (`other_length.py`). The times
 are those of the exporting machine: they rank files and do not predict a phone. A file that cannot be timed gives a
@@ -31,11 +31,20 @@ def latencies(
         feeds = rows(one.graph)
         for length in feeds:
             try:
-                median, runs = _median_ms(_run(one, feeds, length, own))
+                times = _times_ms(_run(one, feeds, length, own))
             except Exception as error:  # noqa: BLE001 - the files are verified: a runtime error here must not lose them
                 failed.setdefault((one.name, _first_line(error)), []).append(length)
             else:
-                found.append(Latency(file=one.name, seq_len=length, median_ms=median, runs=runs))
+                first, median, third = (float(value) for value in np.percentile(times, (25, 50, 75)))
+                found.append(
+                    Latency(
+                        file=one.name,
+                        seq_len=length,
+                        median_ms=median,
+                        quartiles_ms=(first, third),
+                        runs=len(times),
+                    )
+                )
     notes = [
         f"{name} was not timed at {', '.join(map(str, lengths))} tokens: {reason}."
         for (name, reason), lengths in failed.items()
@@ -47,7 +56,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
-def _median_ms(run: Callable[[], Any]) -> tuple[float, int]:
+def _times_ms(run: Callable[[], Any]) -> list[float]:
     for _ in range(_WARM_UP):
         run()
     times: list[float] = []
@@ -55,8 +64,8 @@ def _median_ms(run: Callable[[], Any]) -> tuple[float, int]:
     while len(times) < _MIN_RUNS or (len(times) < _MAX_RUNS and time.perf_counter() < end):
         start = time.perf_counter()
         run()
-        times.append(time.perf_counter() - start)
-    return 1000 * float(np.median(times)), len(times)
+        times.append(1000 * (time.perf_counter() - start))
+    return times
 
 
 def _run(placed: Placed, feeds: Mapping[int, Feed], length: int, own: int) -> Callable[[], Any]:

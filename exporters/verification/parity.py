@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quantize.recipe import EXACT, ROUNDINGS, ROUNDING_MOST
+from quantize.recipe import EXACT, ROUNDING_MOST, ROUNDINGS
 
 # A token-dropping model ranks tokens first. If the last one kept and the first one dropped differ only by rounding, two
 # correct implementations may keep different ones and answer differently: such a row is undecided. Summing in another

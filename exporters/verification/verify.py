@@ -14,6 +14,7 @@ from exporters.formats.tensor_names import MARGIN
 from exporters.report.report import StageScore
 from exporters.verification.judge import Judge
 from exporters.verification.parity import Parity
+from exporters.verification.quality import Answers, StageQuality, qualities
 
 _CHUNK_ROWS = 256
 _WORKERS = 2
@@ -27,8 +28,8 @@ class Check:
     """A runner, the name of its reference (None for the first reference), and the largest difference allowed.
 
     A `relative` limit is a share of the reference's largest answer. `most` rows are run, all when None; a check that is
-    not `scored` has no accuracy. `precisions` of the first reference are pairs of runners, of one network in float32 and
-    in float64: they tell how much of a difference is rounding.
+    not `scored` has no accuracy. `precisions` of the first reference are pairs of runners, of one network in float32
+    and in float64: they tell how much of a difference is rounding.
     """
 
     runner: Runner
@@ -45,6 +46,7 @@ class Verification:
     parities: tuple[Parity, ...]
     scores: tuple[StageScore, ...]
     notes: tuple[str, ...]
+    quality: tuple[StageQuality, ...] = ()
 
 
 def verify(
@@ -53,10 +55,12 @@ def verify(
     examples: Examples,
     *,
     seed: int = 0,
+    numbers: Sequence[int] = (),
 ) -> Verification:
     """Runs `checks` on all rows and `probes` (other runtimes, each start costly) on the first chunk.
 
-    A check is compared with an earlier one. Accuracy drops are counted from the first.
+    A check is compared with an earlier one. Accuracy drops are counted from the first. `numbers` are those of the rows
+    in their file.
     """
     parts: dict[str, list[Outputs]] = {check.runner.name: [] for check in checks}
     probed: list[Outputs | str] = []
@@ -87,6 +91,7 @@ def verify(
         parities=(*parities, *judged),
         scores=_scores(scored, examples, seed) if examples.labelled else (),
         notes=tuple(notes),
+        quality=_quality(scored, examples, numbers) if examples.labelled else (),
     )
 
 
@@ -119,6 +124,13 @@ def _scores(outputs: dict[str, Outputs], examples: Examples, seed: int) -> tuple
     scores = {name: examples.score(rows, seed=seed) for name, rows in outputs.items()}
     first = next(iter(scores.values()))
     return tuple(StageScore(stage=name, score=value, drop=first.value - value.value) for name, value in scores.items())
+
+
+def _quality(outputs: dict[str, Outputs], examples: Examples, numbers: Sequence[int]) -> tuple[StageQuality, ...]:
+    answers = {
+        name: Answers(judged=examples.judge(rows), decisions=examples.decisions(rows)) for name, rows in outputs.items()
+    }
+    return qualities(answers, numbers)
 
 
 def _attempt(probe: Check, feed: Feed) -> Outputs | str:

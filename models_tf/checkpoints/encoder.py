@@ -39,7 +39,7 @@ class EncoderCheckpoint:
     """`tensors` have our names and layout, `document` is config.json as read, `labels` is empty for base and questions.
 
     `trained` is false for random weights; `new_tensors` are those that `load` could not read and drew at random.
-    `trained_length`: how many tokens it was trained on, where `export-mobile train` wrote it.
+    `trained_length`: how many tokens it was trained on, where `export-mobile train` wrote it. `files` are those read.
     """
 
     model_name: str
@@ -52,6 +52,7 @@ class EncoderCheckpoint:
     trained: bool = True
     new_tensors: tuple[str, ...] = ()
     trained_length: int | None = None
+    files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if make_head(self.head.kind, self.labels) != self.head:
@@ -127,6 +128,7 @@ class OpenCheckpoint:
             trained=self.document.get(UNTRAINED_KEY) is not True,
             new_tensors=drawn,
             trained_length=trained_length(self.folder),
+            files=(self.folder / CONFIG_FILE, *weights.files, *(self.folder / name for name in self.tokenizer_files)),
         )
 
     def _tensors(

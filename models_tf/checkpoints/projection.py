@@ -25,13 +25,14 @@ CONFIG_FILE, WEIGHTS_FILE, LABELS_FILE = "config.json", "model.safetensors", "la
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectionCheckpoint:
-    """A model as values. `training` records how it was made; nothing reads it back."""
+    """A model as values. `training` records how it was made; nothing reads it back. `files` are those read."""
 
     model_name: str
     config: Any
     labels: list[str]
     weights: dict[str, np.ndarray]
     training: dict[str, Any] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
 
 
 def save(folder: Path, checkpoint: ProjectionCheckpoint) -> None:
@@ -99,6 +100,7 @@ def load(folder: Path) -> ProjectionCheckpoint:
         labels=labels,
         weights=_read_weights(folder / WEIGHTS_FILE),
         training=document.get("training", {}),
+        files=tuple(folder / name for name in (CONFIG_FILE, WEIGHTS_FILE, LABELS_FILE)),
     )
 
 

@@ -48,6 +48,10 @@ class WeightFiles:
     def names(self) -> tuple[str, ...]:
         return tuple(self.sources)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return tuple(dict.fromkeys(source.path for source in self.sources.values()))
+
     def file(self, name: str) -> Path:
         return self.sources[name].path
 

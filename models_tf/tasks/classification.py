@@ -17,6 +17,7 @@ from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
 from models_tf.tasks import metrics
+from models_tf.tasks.decisions import Decisions, chosen, label_names
 from models_tf.tasks.judged import Judged, of_labels
 from models_tf.tasks.rows import Columns, TaskRows, cut_rows, number_labels
 from models_tf.tasks.score import Score
@@ -37,7 +38,7 @@ class ClassificationRows(TaskRows):
         self._check_outputs(outputs, LOGITS)
         targets = self._need_targets()[LOGITS]
         logits = outputs[LOGITS]
-        predicted = _predicted(logits)
+        predicted = chosen(logits)
         share = float((predicted == targets).mean())
         table = metrics.confusion(predicted, targets, max(len(self.labels), logits.shape[1]))
         binary = len(table) == 2
@@ -47,13 +48,21 @@ class ClassificationRows(TaskRows):
             value=100 * share,
             n=len(targets),
             standard_error=metrics.accuracy_error(share, len(targets)),
+            interval=metrics.wilson(int((predicted == targets).sum()), len(targets)),
             more={**f1, "matthews": metrics.matthews(table)},
         )
 
     def judge(self, outputs: Mapping[str, np.ndarray]) -> Judged:
         self._check_outputs(outputs, LOGITS)
         labels = self.labels or tuple(map(str, range(outputs[LOGITS].shape[1])))
-        return of_labels(_predicted(outputs[LOGITS]), self._need_targets()[LOGITS], labels, self.keys)
+        return of_labels(chosen(outputs[LOGITS]), self._need_targets()[LOGITS], labels, self.keys)
+
+    def decisions(self, outputs: Mapping[str, np.ndarray]) -> Decisions:
+        self._check_outputs(outputs, LOGITS)
+        logits = outputs[LOGITS]
+        return Decisions(
+            labels=label_names(self.labels, logits.shape[1]), targets=self._need_targets()[LOGITS], logits=logits
+        )
 
     def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
         """Logits [rows, labels]."""
@@ -72,13 +81,16 @@ class RegressionRows(TaskRows):
         self._check_outputs(outputs, LOGITS)
         targets = self._need_targets()[LOGITS]
         predicted = outputs[LOGITS].reshape(len(targets), -1)[:, 0]
+
+        def correlation(rows: np.ndarray) -> float:
+            return metrics.pearson(predicted[rows], targets[rows])
+
         return Score(
             metric="pearson",
             value=metrics.pearson(predicted, targets),
             n=len(targets),
-            standard_error=metrics.resampled_error(
-                lambda rows: metrics.pearson(predicted[rows], targets[rows]), len(targets), seed
-            ),
+            standard_error=metrics.resampled_error(correlation, len(targets), seed),
+            interval=metrics.resampled_interval(correlation, len(targets), seed),
             more={"spearman": metrics.spearman(predicted, targets)},
         )
 
@@ -97,11 +109,6 @@ class RegressionRows(TaskRows):
         """Scores [rows, 1]."""
         self._check_outputs(outputs, LOGITS)
         return outputs[LOGITS].reshape(len(self), 1)
-
-
-def _predicted(logits: np.ndarray) -> np.ndarray:
-    """The number of the label; -1 for NaN, which is never right although argmax would name it."""
-    return np.where(np.isfinite(logits).all(axis=1), logits.argmax(axis=1), -1)
 
 
 _Rows = TypeVar("_Rows", bound=TaskRows)

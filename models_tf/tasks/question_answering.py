@@ -14,7 +14,7 @@ import numpy as np
 
 from models_tf.errors import InputError
 from models_tf.spec import END_LOGITS, MASK, START_LOGITS
-from models_tf.tasks import squad_metric
+from models_tf.tasks import metrics, squad_metric
 from models_tf.tasks.judged import Judged
 from models_tf.tasks.rows import TaskRows
 from models_tf.tasks.score import Score
@@ -75,7 +75,7 @@ class QuestionRows(TaskRows):
         best = self.n_best(outputs, limit=1)
         return {name: answers[0].text if answers else "" for name, answers in best.items()}
 
-    def score(self, outputs: Mapping[str, np.ndarray], *, seed: int = 0) -> Score:  # noqa: ARG002 - the error is exact
+    def score(self, outputs: Mapping[str, np.ndarray], *, seed: int = 0) -> Score:
         """F1 and exact match over questions."""
         judged = self.judge(outputs)
         f1, _, exact = judged.counts.T
@@ -85,6 +85,7 @@ class QuestionRows(TaskRows):
             n=len(judged),
             standard_error=100 * float(f1.std() / math.sqrt(len(judged))),
             exact_match=100 * float(exact.mean()),
+            interval=metrics.resampled_interval(lambda rows: 100 * float(f1[rows].mean()), len(f1), seed),
         )
 
     def judge(self, outputs: Mapping[str, np.ndarray]) -> Judged:

@@ -10,6 +10,7 @@ import numpy as np
 
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
+from models_tf.tasks.decisions import Decisions
 from models_tf.tasks.judged import Judged
 from models_tf.tasks.score import Score
 
@@ -85,6 +86,10 @@ class TaskRows(abc.ABC):
     @abc.abstractmethod
     def judge(self, outputs: Mapping[str, np.ndarray]) -> Judged:
         """What was answered and what it counts, row by row. Needs labelled rows."""
+
+    def decisions(self, outputs: Mapping[str, np.ndarray]) -> Decisions | None:  # noqa: ARG002 - for tasks with labels
+        """Every choice of a label on these rows; None for a task that chooses none. Needs labelled rows."""
+        return None
 
     @abc.abstractmethod
     def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:

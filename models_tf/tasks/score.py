@@ -9,7 +9,7 @@ _CORRELATIONS = ("pearson", "spearman", "matthews")
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """In percent (points); a correlation times 100.
+    """In percent (points); a correlation times 100. `interval` is the 95 % interval of `value`.
 
     `exact_match` only where a row has several labels or an answer has a text; `more` holds further metrics by name.
     """
@@ -20,6 +20,7 @@ class Score:
     standard_error: float
     exact_match: float | None = None
     more: Mapping[str, float] = field(default_factory=dict)
+    interval: tuple[float, float] | None = None
 
 
 def metric_title(metric: str) -> str:

@@ -17,6 +17,7 @@ from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import IDS, LOGITS
 from models_tf.tasks import metrics
+from models_tf.tasks.decisions import Decisions
 from models_tf.tasks.judged import Judged
 from models_tf.tasks.rows import Columns, TaskRows, number_labels
 from models_tf.tasks.score import Score
@@ -51,19 +52,29 @@ class TaggingRows(TaskRows):
         right = ((predicted == tags) & (tags >= 0)).sum(axis=1)  # [rows]
         accuracy = 100 * float(right.sum() / self.words.sum())
         if not metrics.are_entity_labels(self.labels):
-            error = metrics.resampled_error(
-                lambda rows: 100 * float(right[rows].sum() / self.words[rows].sum()), len(self), seed
+
+            def share(rows: np.ndarray) -> float:
+                return 100 * float(right[rows].sum() / self.words[rows].sum())
+
+            return Score(
+                metric="accuracy",
+                value=accuracy,
+                n=len(self),
+                standard_error=metrics.resampled_error(share, len(self), seed),
+                interval=metrics.resampled_interval(share, len(self), seed),
             )
-            return Score(metric="accuracy", value=accuracy, n=len(self), standard_error=error)
         counts = np.array([self._entities(predicted[i], tags[i], self.words[i]) for i in range(len(self))])  # [rows, 3]
         hits, found, wanted = counts.T
+
+        def f1(rows: np.ndarray) -> float:
+            return metrics.f1_of_counts(hits[rows], found[rows], wanted[rows])
+
         return Score(
             metric="entity_f1",
             value=metrics.f1_of_counts(hits, found, wanted),
             n=len(self),
-            standard_error=metrics.resampled_error(
-                lambda rows: metrics.f1_of_counts(hits[rows], found[rows], wanted[rows]), len(self), seed
-            ),
+            standard_error=metrics.resampled_error(f1, len(self), seed),
+            interval=metrics.resampled_interval(f1, len(self), seed),
             more={
                 "accuracy": accuracy,
                 "precision": 100 * float(hits.sum() / max(found.sum(), 1)),
@@ -90,6 +101,12 @@ class TaggingRows(TaskRows):
             answers=tuple(self._names(predicted[i], self.words[i]) for i in range(len(self))),
             counts=counts.astype(np.float64),
         )
+
+    def decisions(self, outputs: Mapping[str, np.ndarray]) -> Decisions:
+        """The tag of every word that has a token."""
+        tags = self._need_tags()
+        rows, words = np.nonzero(self.first >= 0)
+        return Decisions(labels=self.labels, targets=tags[rows, words], logits=self.answers(outputs))
 
     def _need_tags(self) -> np.ndarray:
         if self.tags is None:

@@ -15,7 +15,7 @@ from models_tf.folders import manifest
 # The packages under test, wherever they are: beside the tests or installed.
 PACKAGES = Path(exporters.__file__).resolve().parents[1]
 # What every export writes beside the models, whatever they are.
-DOCUMENTS = ("README.md", "examples.json", "report.json", "report.md")
+DOCUMENTS = ("README.md", "examples.json", "report.html", "report.json", "report.md")
 LABELS = ["book", "greet", "play"]
 WORDS = [
     "play",

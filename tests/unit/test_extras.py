@@ -89,7 +89,7 @@ def test_a_command_whose_extra_is_missing_says_so_in_one_line_before_it_starts(n
     assert done.returncode == 2
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    assert "needs tensorflow, tf_keras, tf2onnx, ai_edge_quantizer, safetensors, which are not installed" in line
+    assert f"needs {', '.join(extras.MODULES[extras.EXPORT])}, which are not installed" in line
     assert 'pip install "export-mobile[export]"' in line
     assert [path.name for path in tmp_path.iterdir()] == ["rows.tsv"]
 

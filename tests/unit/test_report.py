@@ -6,70 +6,12 @@ import json
 import pytest
 
 from exporters.errors import AccuracyError, ParityError, SizeError
-from exporters.report.report import Failure, FileRecord, Latency, Report, StageScore
+from exporters.report.report import Failure, Report, StageScore
 from exporters.request import ExportRequest
 from exporters.verification.evaluate import Score
 from exporters.verification.gate import judge, remarks
-from exporters.verification.parity import Parity
 from exporters.verification.verify import Verification
-
-GOOD = Parity(
-    candidate="f.tflite", reference="Keras", rows=4, max_abs=1e-6, mean_abs=1e-7, argmax_agreement=1.0, limit=1e-4
-)
-BAD = dataclasses.replace(GOOD, max_abs=float("inf"), mean_abs=float("inf"))
-FILE = FileRecord(
-    name="text_int8.tflite",
-    size_bytes=1000,
-    sha256="0" * 64,
-    target="tflite",
-    graph="text",
-    parameters=880,
-    weight_bytes=900,
-    overhead_bytes=100,
-    ops={"CONV_2D": 3, "MEAN": 1},
-    dtypes={"int8": 9},
-)
-LABELS = FileRecord(name="labels.txt", size_bytes=5000, sha256="1" * 64)
-SCORE = Score(metric="accuracy", value=97.5, n=40, standard_error=2.47)
-
-
-def make(**changes) -> Report:
-    values = {
-        "model": {
-            "name": "prado",
-            "task": "snips",
-            "num_labels": 7,
-            "parameters": 123456,
-            "max_seq_len": 64,
-            "feature_size": 512,
-            "features": "mixed",
-        },
-        "quantize": "int8",
-        "target": ("tflite",),
-        "output": "out",
-        "command": "export-mobile --model prado",
-        "seed": 0,
-        "data": {
-            "eval_source": "eval.tsv",
-            "eval_rows": 40,
-            "calibration_source": "calibration.tsv",
-            "calibration_rows": 9,
-        },
-        "files": (FILE, LABELS),
-        "accuracy": (
-            StageScore(stage="Keras", score=SCORE, drop=0.0),
-            StageScore(stage="text_int8.tflite on LiteRT", score=dataclasses.replace(SCORE, value=95.0), drop=2.5),
-        ),
-        "parity": (GOOD,),
-        "latency": (Latency(file=FILE.name, seq_len=32, median_ms=0.25, runs=20),),
-        "latency_cpu": "some CPU",
-        "gates": {"max_drop": None, "max_size_bytes": 204800},
-        "failures": (),
-        "notes": ("a note",),
-        "versions": {"numpy": "1.26"},
-        "seconds": {"convert": 4.2},
-    }
-    return Report(**(values | changes))
+from support.reports import BAD, FILE, GOOD, LABELS, SCORE, make
 
 
 def test_a_report_without_failures_passes_with_exit_code_0():
@@ -110,28 +52,36 @@ def test_json_holds_all_fields_and_no_infinity():
 
 def test_markdown_has_every_section_and_escapes_pipes():
     text = make(notes=("a | b",), model=make().model | {"features": "a|b"}).to_markdown()
-    for section in ("Files", "Accuracy", "Parity", "Latency", "Inside the files", "Gates", "Versions", "Time", "Notes"):
+    for section in ("Accuracy", "Parity", "Latency", "Inside the files", "How it was made"):
+        assert f"<summary><b>{section}</b></summary>" in text
+    for section in ("Notes", "Changed answers"):
         assert f"## {section}" in text
-    assert "a\\|b" in text
+    for words in ("limit max_size_bytes", "| numpy | 1.26 |", "| convert | 4.2 |"):
+        assert words in text
+    assert "a&#124;b" in text
+    assert "a &#124; b" in text
     assert "does not predict a phone" in text
-    assert "97.50 % ± 2.47" in text
+    assert "| Keras | 97.50 % | 87.12 to 99.56 | +0.00 | 40 |" in text
 
 
 def test_a_correlation_is_not_called_a_percentage():
-    score = Score(metric="pearson", value=87.5, n=40, standard_error=1.0, more={"spearman": 86.0})
-    report = make(accuracy=(StageScore(stage="Keras", score=score, drop=0.0),))
-    assert "87.50 ± 1.00" in report.to_markdown()
+    score = Score(
+        metric="pearson", value=87.5, n=40, standard_error=1.0, more={"spearman": 86.0}, interval=(80.0, 91.25)
+    )
+    report = make(accuracy=(StageScore(stage="Keras", score=score, drop=0.0),), quality=())
+    assert "| 87.50 | 80.00 to 91.25 |" in report.to_markdown()
     assert "pearson x 100" in report.to_markdown()
     assert "spearman x 100" in report.to_markdown()
-    assert "pearson x 100 87.50 ± 1.00, n = 40" in report.summary()
+    assert "pearson x 100 87.50 (95 % interval 80.00 to 91.25), n = 40" in report.summary()
+    assert "87.50 %" not in report.to_markdown() + report.to_html() + report.summary()
 
 
 def test_summary_names_files_sizes_accuracy_verdict_and_folder():
     text = make(failures=(Failure(gate="size", message="too big"),)).summary()
-    assert "text_int8.tflite" in text
-    assert "1,000 bytes" in text
-    assert "(-2.50)" in text
-    assert "FAILED (size): out" in text
+    assert "file              bytes  gzip  accuracy   95 % interval  change     ms\n" in text
+    assert "text_int8.tflite  1,000   700   95.00 %  83.50 to 98.62   -2.50  0.250\n" in text
+    assert "3 (1 worse, 1 better) in text_int8.tflite on LiteRT" in text
+    assert text.endswith("FAILED (size): out\n")
 
 
 def verified(*parities) -> Verification:
@@ -185,7 +135,7 @@ def test_markdown_of_a_token_model_names_rewrites_inputs_mask_and_missing_traini
     more = dataclasses.replace(SCORE, more={"f1": 88.5, "matthews": 76.25})
     text = make(model=TOKENS, accuracy=(StageScore(stage="Keras", score=more, drop=0.0),)).to_markdown()
     for words in (
-        "**untrained",
+        "untrained",
         "fold_norms (full), scale_query",
         "ids, mask",
         "-47",
