@@ -30,7 +30,7 @@ def project(texts):
 
 
 def check(checks, probes=(), *, rows=600, targets=None) -> Verification:
-    return verify(checks, probes, TextRows(keys=TEXTS[:rows], targets=targets, project=project))
+    return verify(checks, probes, TextRows(keys=TEXTS[:rows], targets=targets, project=project, labels=("a", "b", "c")))
 
 
 def test_features_and_texts_reach_the_runners_that_take_them_in_chunks():
