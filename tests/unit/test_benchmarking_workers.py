@@ -1,9 +1,12 @@
 """Files in processes of their own: right inputs, turns that are fair, and any end of a process as one line."""
 
+import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from models_tf.errors import InputError
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.tflite_model import projection_model
 from support.bench_files import crashes_litert, onnx_lookup, tflite_lookup
+from support.export_command import command, environment
 
 QUICK = {"rounds": 5, "seconds": 0.01}
 
@@ -214,6 +218,43 @@ def test_all_processes_end_with_the_block(lookups):
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="finds processes in Linux's /proc")
+def test_a_command_that_is_ended_takes_its_processes_with_it(lookups):
+    typed = [*map(str, lookups), "--rounds", "10000", "--seconds", "600"]
+    with subprocess.Popen(
+        command("bench", *typed), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        end = time.monotonic() + 60
+        while len(found := workers_of(process.pid)) < 2 and time.monotonic() < end:
+            time.sleep(0.1)
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+    assert len(found) == 2
+    assert process.returncode == 128 + signal.SIGTERM
+    assert said == "export-mobile: terminated. Nothing was written.\n"
+    while any(map(is_running, found)) and time.monotonic() < end + 60:
+        time.sleep(0.1)
+    assert not any(map(is_running, found))
+
+
+def workers_of(parent: int) -> list[int]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            is_child = f"\nPPid:\t{parent}\n" in (folder / "status").read_text()
+            if is_child and b"exporters.benchmarking.worker" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+def is_running(pid: int) -> bool:
+    """Nobody may be there to bury it: a zombie has ended."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
 
 
 class Counted:
