@@ -12,6 +12,9 @@ TYPE_CHECKING = False  # as in `typing`, whose import would be most of the cost
 if TYPE_CHECKING:
     from exporters.ablation.request import AblateRequest as AblateRequest
     from exporters.ablation.run import ablate as ablate
+    from exporters.anatomy.request import InspectRequest as InspectRequest
+    from exporters.anatomy.result import Anatomy as Anatomy
+    from exporters.anatomy.run import inspect as inspect
     from exporters.benchmarking.request import BenchRequest as BenchRequest
     from exporters.benchmarking.result import BenchResult as BenchResult
     from exporters.benchmarking.run import bench as bench
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AblateRequest": "exporters.ablation.request",
     "Ablation": "models_tf.compress.ablation_result",
+    "Anatomy": "exporters.anatomy.result",
     "BenchRequest": "exporters.benchmarking.request",
     "BenchResult": "exporters.benchmarking.result",
     "CheckRequest": "exporters.checking.request",
@@ -56,6 +60,7 @@ _HOME = {
     "ExportError": "exporters.errors",
     "ExportRequest": "exporters.request",
     "InputError": "models_tf.errors",
+    "InspectRequest": "exporters.anatomy.request",
     "Profile": "exporters.profiling.report",
     "ProfileRequest": "exporters.profiling.request",
     "Report": "exporters.report.report",
@@ -69,6 +74,7 @@ _HOME = {
     "compress": "exporters.compression.run",
     "explain": "exporters.explanation.run",
     "export": "exporters.pipeline",
+    "inspect": "exporters.anatomy.run",
     "profile": "exporters.profiling.run",
     "train": "exporters.training.run",
     "verify": "exporters.integrity.run",
@@ -76,6 +82,7 @@ _HOME = {
 __all__ = [
     "AblateRequest",
     "Ablation",
+    "Anatomy",
     "BenchRequest",
     "BenchResult",
     "CheckRequest",
@@ -88,6 +95,7 @@ __all__ = [
     "ExportError",
     "ExportRequest",
     "InputError",
+    "InspectRequest",
     "Profile",
     "ProfileRequest",
     "Report",
@@ -101,6 +109,7 @@ __all__ = [
     "compress",
     "explain",
     "export",
+    "inspect",
     "profile",
     "train",
     "verify",

@@ -33,6 +33,7 @@ COMMANDS = {
     "ablate": "measure accuracy without each head or layer",
     "profile": "measure what each part of a token model costs",
     "explain": "show which words a token-dropping model keeps",
+    "inspect": "show what a .tflite or .onnx file holds and what runtimes do with it",
     "bench": "measure how long model files take, side by side",
     "check": "score shipped files and fail when they got worse",
     "verify": "check that a folder is what an export wrote",
@@ -41,7 +42,7 @@ COMMANDS = {
     "completion": "print a shell completion script",
 }
 # These need only the base install.
-LIGHT = ("bench", "check", "verify", "models", "clean", "completion")
+LIGHT = ("bench", "check", "inspect", "verify", "models", "clean", "completion")
 
 
 class Command(Protocol):

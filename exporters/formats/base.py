@@ -3,15 +3,20 @@
 A new format is one folder with a `Format` and one row here. Imports nothing heavy: `--help` lists the formats.
 """
 
+import contextlib
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
+
+from models_tf.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from exporters.anatomy.parts import Parts
+    from exporters.anatomy.runtime_plan import RuntimePlan
     from exporters.formats.graph import Graph
     from exporters.formats.model_file import ModelFile, TensorInfo
     from exporters.formats.runners import Feed, Runner
@@ -127,6 +132,14 @@ class Format(Protocol[FloatModel, File]):
         """Copies of a features-in graph with another sequence length, the likeliest first."""
         raise NotImplementedError(f"{self.name} files have one sequence length")
 
+    def parts(self, file: File) -> "Parts":
+        """Constants and operators, for an inspection."""
+        raise NotImplementedError(f"{self.name} files cannot be inspected")
+
+    def runtime_plan(self, content: bytes) -> "RuntimePlan":
+        """What the runtime does with a file. Loads it in this process: see `exporters/anatomy/partitions.py`."""
+        raise NotImplementedError(f"{self.name} files cannot be asked for a plan")
+
     def op_graph(self, file: File) -> "OpGraph":
         """The operators, for a profile."""
         raise NotImplementedError(f"{self.name} files cannot be profiled")
@@ -141,6 +154,22 @@ FORMATS: dict[str, "str | Format[Any, Any]"] = {
     "tflite": "exporters.formats.tflite.format:FORMAT",
     "onnx": "exporters.formats.onnx.format:FORMAT",
 }
+
+
+def open_model(path: Path) -> "ModelFile":
+    """Parses a file, whoever wrote it. The ending says the format; where it does not, the first that can read it.
+
+    Raises:
+        InputError: the file is not a model, or not whole.
+    """
+    ending = path.suffix.removeprefix(".").lower()
+    if ending in FORMATS:
+        return cast("ModelFile", get(ending).open(path))
+    for name in FORMATS:
+        with contextlib.suppress(InputError):
+            return cast("ModelFile", get(name).open(path))
+    known = " or ".join(f".{name}" for name in FORMATS)
+    raise InputError(f"A model file must be a {known} file. Received: {path.name}, which is neither.")
 
 
 def load_runner(path: Path, *, inputs: tuple[str, ...]) -> "Runner":

@@ -74,6 +74,11 @@ class ModelFile(ABC):
     min_runtime: str
 
     @property
+    def stored(self) -> bytes:
+        """The bytes of the file itself; `content` has everything in it that a runtime needs."""
+        return self.content
+
+    @property
     def size_bytes(self) -> int:
         return len(self.content)
 

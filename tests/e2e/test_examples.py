@@ -61,6 +61,13 @@ def test_each_kind_of_file_answers_the_same_label(script: str, snips_export: Pat
     assert run(script, snips_export, "will it rain in boston tomorrow").startswith("GetWeather")
 
 
+def test_the_inspection_example_names_layers_and_what_the_runtime_does(snips_export: Path) -> None:
+    out = run("inspect_from_python.py", snips_export / "text_int8.tflite")
+    assert "int8 weights, int8 activations (static)" in out
+    assert "LiteRT: XNNPACK takes " in out
+    assert "ONNX Runtime runs " in run("inspect_from_python.py", snips_export / "text_int8.onnx")
+
+
 def test_the_check_example_compares_two_files(snips_export: Path) -> None:
     lite, onnx = snips_export / "text_int8.tflite", snips_export / "text_int8.onnx"
     rows = Path(registry.get("prado").bundled_folder("snips")) / "eval.tsv"

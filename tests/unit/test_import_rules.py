@@ -18,6 +18,8 @@ MODULES = sorted(path for package in ALLOWED for path in (ROOT / package).rglob(
 # What `--help` loads: it must answer at once, so nothing heavy at the top of these.
 LIGHT = (
     "exporters/__init__.py",
+    "exporters/anatomy/request.py",
+    "exporters/commands/inspect.py",
     "exporters/commands/main.py",
     "exporters/commands/completion.py",
     "exporters/commands/ablate.py",

@@ -20,6 +20,7 @@ def test_the_package_offers_exactly_these_names():
     assert sorted(exporters.__all__) == [
         "AblateRequest",
         "Ablation",
+        "Anatomy",
         "BenchRequest",
         "BenchResult",
         "CheckRequest",
@@ -32,6 +33,7 @@ def test_the_package_offers_exactly_these_names():
         "ExportError",
         "ExportRequest",
         "InputError",
+        "InspectRequest",
         "Profile",
         "ProfileRequest",
         "Report",
@@ -45,6 +47,7 @@ def test_the_package_offers_exactly_these_names():
         "compress",
         "explain",
         "export",
+        "inspect",
         "profile",
         "train",
         "verify",
@@ -84,7 +87,9 @@ def test_importing_the_package_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", ["export", "train", "compress", "ablate", "profile", "explain", "bench", "verify"])
+@pytest.mark.parametrize(
+    "name", ["export", "train", "compress", "ablate", "profile", "explain", "inspect", "bench", "verify"]
+)
 def test_anything_but_the_request_of_a_function_is_refused_in_one_line(name):
     with pytest.raises(InputError, match=r"`request` must be a \w+Request\. Received: {'model': 'prado'}"):
         getattr(exporters, name)({"model": "prado"})

@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 
 from exporters.formats import model_file
 from exporters.formats.model_file import Check, ModelFile, Signature, TensorInfo, is_weights, readable
+from exporters.formats.onnx import external
 from exporters.formats.onnx.tensors import OnnxGraph
 from exporters.formats.onnx.versions import min_runtime
 from exporters.formats.tensor_names import SIGNATURE
@@ -28,6 +29,17 @@ class OnnxFile(ModelFile):
 
     model: onnx.ModelProto = field(repr=False, compare=False)
     graph: OnnxGraph = field(repr=False, compare=False)
+    # Where weights are kept in files beside it: the file itself, and the bytes of the others by name.
+    own_content: bytes | None = field(default=None, repr=False)
+    beside: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def stored(self) -> bytes:
+        return self.content if self.own_content is None else self.own_content
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.stored) + sum(self.beside.values())
 
     def interface(self) -> dict[str, Any]:
         """Without a name: a file has one signature."""
@@ -52,13 +64,20 @@ class OnnxFile(ModelFile):
 
 
 def open_onnx(source: Path | bytes) -> OnnxFile:
-    """Parses a file. Weights outside of it are not read."""
+    """Parses a file. Weights in files beside it are read if its place is known; then `content` has them in it."""
     name, content = model_file.read(source)
     with readable(FORMAT, name):
-        model = _parse(content)
+        model, own_content, beside = _parse(content), None, dict[str, int]()
+        if external.is_used(model):
+            if isinstance(source, bytes):
+                raise ValueError("weights that are stored in another file")
+            beside = external.read_beside(model, source.parent)
+            own_content, content = content, model.SerializeToString()
         graph = OnnxGraph(model)
         parameters = graph.parameters().values()
-        inputs, outputs = (tuple(_info(value) for value in side) for side in (model.graph.input, model.graph.output))
+        # Old files list their weights among the inputs.
+        fed = [value for value in model.graph.input if value.name not in graph.constants]
+        inputs, outputs = (tuple(_info(value) for value in side) for side in (fed, model.graph.output))
         return OnnxFile(
             format=FORMAT,
             name=name,
@@ -71,6 +90,8 @@ def open_onnx(source: Path | bytes) -> OnnxFile:
             min_runtime=min_runtime(model),
             model=model,
             graph=graph,
+            own_content=own_content,
+            beside=beside,
         )
 
 
@@ -82,8 +103,6 @@ def _parse(content: bytes) -> onnx.ModelProto:
     # Any bytes that happen to be well-formed, and none at all, are a message with nothing in it.
     if not model.opset_import or not model.graph.node:
         raise ValueError("no graph" if content else "no bytes")
-    if any(item.data_location == onnx.TensorProto.EXTERNAL for item in model.graph.initializer):
-        raise ValueError("weights that are stored in another file")
     _check_order(model.graph)
     return model
 

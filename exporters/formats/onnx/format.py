@@ -11,6 +11,8 @@ from quantize.recipe import Recipe, entry
 if TYPE_CHECKING:
     import onnx
 
+    from exporters.anatomy.parts import Parts
+    from exporters.anatomy.runtime_plan import RuntimePlan
     from exporters.formats.graph import Graph
     from exporters.formats.onnx.file import OnnxFile
     from exporters.formats.runners import Feed, Runner
@@ -95,6 +97,16 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
         from exporters.formats.onnx.timing import copies
 
         return copies(content, own=own, length=length)
+
+    def parts(self, file: "OnnxFile") -> "Parts":
+        from exporters.formats.onnx.anatomy import parts
+
+        return parts(file)
+
+    def runtime_plan(self, content: bytes) -> "RuntimePlan":
+        from exporters.formats.onnx.fusion import runtime_plan
+
+        return runtime_plan(content)
 
     def op_graph(self, file: "OnnxFile") -> "OpGraph":
         from exporters.formats.onnx import profile

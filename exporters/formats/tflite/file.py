@@ -123,27 +123,35 @@ def _below(index: int, items: Any, what: str) -> None:
 
 
 def _signatures(model: Any) -> dict[str, Signature]:
+    """A signature has its own names for inputs and outputs; without signatures the tensors' names count."""
     found = {}
     for signature in model.signatureDefs:
-        graph, key = model.subgraphs[signature.subgraphIndex], signature.signatureKey
-        indices = ([entry.tensorIndex for entry in side] for side in (signature.inputs, signature.outputs))
-        found[key if isinstance(key, str) else (key or b"").decode()] = _signature(graph, *indices)
-    return found or {MAIN: _signature(model.subgraphs[0], model.subgraphs[0].inputs, model.subgraphs[0].outputs)}
+        graph = model.subgraphs[signature.subgraphIndex]
+        inputs, outputs = (
+            tuple(_info(graph.tensors[entry.tensorIndex], text(entry.name)) for entry in side)
+            for side in (signature.inputs, signature.outputs)
+        )
+        found[text(signature.signatureKey)] = Signature(inputs=inputs, outputs=outputs)
+    if found:
+        return found
+    graph = model.subgraphs[0]
+    inputs, outputs = (tuple(_info(graph.tensors[index]) for index in side) for side in (graph.inputs, graph.outputs))
+    return {MAIN: Signature(inputs=inputs, outputs=outputs)}
 
 
-def _signature(graph: Any, inputs: Any, outputs: Any) -> Signature:
-    return Signature(
-        inputs=tuple(_info(graph.tensors[index]) for index in inputs),
-        outputs=tuple(_info(graph.tensors[index]) for index in outputs),
-    )
-
-
-def _info(tensor: Any) -> TensorInfo:
+def _info(tensor: Any, name: str = "") -> TensorInfo:
     scales, points = tensors.scales(tensor), tensors.zero_points(tensor)
     return TensorInfo(
-        name=tensor_name(tensor),
+        name=name or tensor_name(tensor),
         dtype=tensors.kind(tensor).lower(),
-        shape=tuple(int(size) for size in (() if tensor.shape is None else tensor.shape)),
+        shape=_open_shape(tensor),
         scale=float(scales[0]) if scales.size else None,
         zero_point=int(points[0]) if points.size else 0,
     )
+
+
+def _open_shape(tensor: Any) -> tuple[int, ...]:
+    """-1 where the file leaves a size open; its shape has a 1 there."""
+    found = () if tensor.shape is None else tuple(int(size) for size in tensor.shape)
+    stated = () if tensor.shapeSignature is None else tuple(int(size) for size in tensor.shapeSignature)
+    return stated if len(stated) == len(found) else found

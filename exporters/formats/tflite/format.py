@@ -10,6 +10,8 @@ from exporters.formats.tensor_names import SIGNATURE, TEXT
 from quantize.recipe import Recipe, entry
 
 if TYPE_CHECKING:
+    from exporters.anatomy.parts import Parts
+    from exporters.anatomy.runtime_plan import RuntimePlan
     from exporters.formats.graph import Graph
     from exporters.formats.runners import Feed, Runner
     from exporters.formats.tflite.file import TfliteFile
@@ -85,6 +87,16 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
         from exporters.formats.tflite.timing import copies
 
         return copies(content, own=own, length=length)
+
+    def parts(self, file: "TfliteFile") -> "Parts":
+        from exporters.formats.tflite.anatomy import parts
+
+        return parts(file)
+
+    def runtime_plan(self, content: bytes) -> "RuntimePlan":
+        from exporters.formats.tflite.delegation import runtime_plan
+
+        return runtime_plan(content)
 
     def op_graph(self, file: "TfliteFile") -> "OpGraph":
         from exporters.formats.tflite import profile

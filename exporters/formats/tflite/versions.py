@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from exporters.formats.tflite.tensors import scales, weights
+from exporters.formats.tflite.tensors import kind, scales, weights
 from quantize.tflite.graph import op_name
 from quantize.tflite.passes.prepend_projection import CUSTOM_OP
 
@@ -55,10 +55,16 @@ _OLD_VERSIONS = {
 _CHANNEL_DENSE = (2, 14)
 
 
+# Types that came after what the tables cover; writers do not always raise the versions of the operators with them.
+_NEW_TYPES = ("BFLOAT16", "FLOAT8_E4M3FN", "FLOAT8_E5M2", "INT2", "INT4", "UINT4")
+
+
 def min_runtime(model: Any) -> str:
-    """Empty if a version is not in the tables."""
+    """Empty if a version or a type is not in the tables."""
     needed = (2, 3)
     for graph in model.subgraphs:
+        if any(kind(tensor) in _NEW_TYPES for tensor in graph.tensors):
+            return ""
         for name, tensor, _ in weights(model, graph):
             if name == "FULLY_CONNECTED" and scales(tensor).size > 1:
                 needed = max(needed, _CHANNEL_DENSE)
