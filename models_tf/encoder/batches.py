@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from models_tf.encoder import forward
+from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.model import Encoder
 from models_tf.encoder.network import Form
 from models_tf.spec import IDS, MASK, SEGMENTS
@@ -25,9 +26,15 @@ def lengths_of(inputs: Mapping[str, np.ndarray]) -> np.ndarray:
 class Predictor:
     """Runs a model without gradients on rows of any length."""
 
-    def __init__(self, model: Encoder, table: Callable[[], Mapping[str, Any]] | None = None) -> None:
-        """`table` gives other weights than the model's own, as `activations` takes them."""
-        self.model, self.table = model, table
+    def __init__(
+        self,
+        model: Encoder,
+        table: Callable[[], Mapping[str, Any]] | None = None,
+        *,
+        config: EncoderConfig | None = None,
+    ) -> None:
+        """`table` gives other weights than the model's own; it and `config` are as `activations` takes them."""
+        self.model, self.table, self.config = model, table, config
         self._run = tf.function(
             self._outputs, input_signature=[tf.TensorSpec((None, None), tf.int32)] * 3, autograph=False
         )
@@ -58,7 +65,8 @@ class Predictor:
 
     def _outputs(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor) -> dict[str, tf.Tensor]:
         table = self.table() if self.table else None
-        return activations(self.model, {IDS: ids, MASK: mask, SEGMENTS: segments}, training=False, table=table).outputs
+        batch = {IDS: ids, MASK: mask, SEGMENTS: segments}
+        return activations(self.model, batch, training=False, table=table, config=self.config).outputs
 
 
 def activations(
@@ -68,17 +76,19 @@ def activations(
     training: bool,
     whole: bool = False,
     table: Mapping[str, Any] | None = None,
+    config: EncoderConfig | None = None,
     soft_retention: Sequence[tf.Tensor] | None = None,
 ) -> forward.Activations:
     """Outputs and inside. Unless the `whole` is asked for, what a classifier does not read of the last layer is not
     computed: exact, and a layer's time less; the last hidden state and most of the last scores are then absent.
 
-    `table`: weights in place of the model's own, such as masked ones. `soft_retention`: as `forward.run` takes it.
+    `table` and `config`: in place of the model's own, such as masked weights and fewer tokens. `soft_retention`: as
+    `forward.run` takes it.
     """
     form = Form(first_token_only=model.head.reads_pooled and not whole)
     inputs = {"ids": batch[IDS], "mask": batch[MASK], "segments": batch[SEGMENTS]}
     return forward.run(
-        model.config,
+        config or model.config,
         model.head,
         table or model.table,
         **inputs,

@@ -1,14 +1,13 @@
 """`Learner`: what the training loop needs to know of a kind of model. The loop itself is in `trainer.py`."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import tensorflow as tf
 
-# The part of a training that learns the task; a learner may have others before it.
-MAIN_STAGE = "train"
+from models_tf.training.stage import Stage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,46 +18,12 @@ class Measured:
     rows: int
 
 
-class Optimizer(Protocol):
-    iterations: tf.Variable
-
-    @property
-    def variables(self) -> list[tf.Variable]: ...
-
-    def apply_gradients(self, pairs: Iterable[tuple[tf.Tensor, tf.Variable]]) -> Any: ...
-
-
 class Learner(Protocol):
-    """`weights` are averaged and kept; `trained` get gradients; `state` is what else a resumed training needs."""
+    """`weights` are averaged and kept; `state` is what else a resumed training needs, with the stages' optimizers."""
 
-    epochs: int  # of all stages
+    stages: Sequence[Stage]
     weights: list[tf.Variable]
-    trained: list[tf.Variable]
     state: list[tf.Variable]
-
-    def steps_of(self, epoch: int) -> int:
-        """Batches of an epoch."""
-        ...
-
-    def optimizer(self, stage: str) -> Optimizer:
-        """Its variables are part of `state`."""
-        ...
-
-    def stage(self, epoch: int) -> str:
-        """Each stage has a loss of its own; only epochs of the `MAIN_STAGE` are judged and kept."""
-        ...
-
-    def signature(self, stage: str) -> dict[str, tf.TensorSpec]:
-        """Names, shapes and types of a batch."""
-        ...
-
-    def batches(self, epoch: int, skip: int) -> Iterable[tuple[int, dict[str, tf.Tensor]]]:
-        """Rows and tensors of each batch of an epoch, without the first `skip`."""
-        ...
-
-    def loss(self, stage: str, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """What is shown, what is minimised, and how many rows are right (NaN: nothing to count). Traced once."""
-        ...
 
     def evaluate(self) -> Measured:
         """The score of the present weights on the dev file."""

@@ -114,9 +114,10 @@ class Movement:
                 mask = keep_highest(scores, weights, max(1, int(share * scores.size)))
             self.masks[name].assign(mask)
 
-    def is_final(self, step: int) -> bool:
-        """Whether the final sparsity is reached after `step` steps."""
-        return self.settings.left(step, self.steps) == 0.0
+    def epochs_to_final(self, steps_per_epoch: int) -> int:
+        """Epochs that end before the final sparsity is reached."""
+        ends = range(steps_per_epoch, self.steps + 1, steps_per_epoch)
+        return sum(self.settings.left(end, self.steps) > 0.0 for end in ends)
 
     def bake(self, tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """`tensors` with the masks multiplied in."""

@@ -9,7 +9,7 @@ chosen so that the sum of all follows a line that falls to the share. Without a 
 what reaches it; the task moves the parameters against that in proportion to its gradients, with one scale for all.
 Plain Adam scales each parameter separately and would move all of them alike, so what is learned would be lost.
 
-Leaves out the ranking (`models_tf/encoder/retention.py`) and when the phases begin (`token_learner.py`).
+Leaves out the ranking (`models_tf/encoder/retention.py`) and when the phases begin (`token_plan.py`).
 """
 
 from collections.abc import Iterable
@@ -97,7 +97,8 @@ class RetentionSearch:
         self.parameters.assign(values)
 
     def lengths(self) -> tuple[int, ...]:
-        return found_lengths(self.parameters.numpy())
+        with tf.init_scope():  # the present values, in a trace too
+            return found_lengths(self.parameters.numpy())
 
     def masses(self) -> list[float]:
         return [round(float(mass), 4) for mass in self.parameters.numpy().astype(np.float64).sum(1)]

@@ -35,12 +35,19 @@ def step_line(where: str, *, loss: float, accuracy: float, seconds_left: float) 
     return f"{where}  loss {loss:.4f}{right}  at most {_duration(seconds_left)} left"
 
 
-def epoch_line(record: Mapping[str, float], *, best: bool, seconds: float, epochs: int) -> str:
+def epoch_line(record: Mapping[str, float], *, stage: str, mark: str, seconds: float, epochs: int) -> str:
+    """`stage` is named unless empty; `mark` stands behind the dev score."""
     number = int(record["epoch"]) + 1
     left = seconds * (epochs - number) / number
+    where = f"epoch {number}/{epochs}" + (f" ({stage})" if stage else "")
     train = f"train {100 * record['train_accuracy']:.2f} %  " if "train_accuracy" in record else ""
-    dev = f"dev {100 * record['dev_accuracy']:.2f} %{' (best)' * best}  " if "dev_accuracy" in record else ""
-    return f"epoch {number}/{epochs}  loss {record['loss']:.4f}  {train}{dev}at most {_duration(left)} left"
+    dev = f"dev {100 * record['dev_accuracy']:.2f} %{mark}  " if "dev_accuracy" in record else ""
+    return f"{where}  loss {record['loss']:.4f}  {train}{dev}at most {_duration(left)} left"
+
+
+def stop_line(epoch: int, epochs: int, waited: int) -> str:
+    """Why a training ends before its last epoch."""
+    return f"stopped after epoch {epoch} of {epochs}: no better dev score for {waited} epochs"
 
 
 def _duration(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from models_tf.training import batches as data
 from models_tf.training import losses
 from models_tf.training.features import project
 from models_tf.training.folder import TrainingFolder
-from models_tf.training.learner import MAIN_STAGE, Measured
+from models_tf.training.learner import Measured
 from models_tf.training.schedule import WarmupCosine
 from models_tf.training.settings import TrainingSettings
+from models_tf.training.stage import MAIN_STAGE, Stage
 from models_tf.training.teacher import Teacher
 
 EVALUATION_BATCH = 256
@@ -23,45 +25,16 @@ EVALUATION_BATCH = 256
 TYPO_PROBABILITY = 0.2
 
 
-class ProjectionLearner:
-    """A `Learner`; the folder that it writes is that of `models_tf.checkpoints.projection`."""
+class ProjectionBatches:
+    """Texts with their features, some of them with typos, and targets."""
 
-    def __init__(
-        self,
-        model: Any,
-        model_name: str,
-        examples: data.Examples,
-        *,
-        settings: TrainingSettings,
-        folder: TrainingFolder,
-        teacher: Teacher | None = None,
-    ) -> None:
-        self.model, self.model_name, self.teacher = model, model_name, teacher
-        self.labels, self.train_file, self.dev_file = examples.labels, examples.train, examples.dev
-        self.settings, self.folder, self.epochs = settings, folder, settings.epochs
+    def __init__(self, examples: data.Examples, config: Any, settings: TrainingSettings) -> None:
+        self.examples, self.config, self.settings = examples, config, settings
         self.steps_per_epoch = math.ceil(examples.train_rows / settings.batch_size)
-        self.weights, self.trained = model.weights, model.trainable_variables
-        self.dtype = tf.float32 if model.config.multi_label else tf.int32
-        schedule = WarmupCosine(settings.learning_rate, settings.warmup, settings.epochs * self.steps_per_epoch)
-        self.adam = keras.optimizers.Adam(schedule, global_clipnorm=settings.clip_norm or None)
-        self.adam.build(model.trainable_variables)
-        self.state = self.adam.variables
-        weights = np.ones(len(self.labels))
-        if settings.class_weights == "balanced":
-            weights = examples.label_counts.sum() / (len(weights) * np.maximum(examples.label_counts, 1))
-        self.class_weights = tf.constant(weights, tf.float32)
+        self.dtype = tf.float32 if config.multi_label else tf.int32
 
-    def stage(self, epoch: int) -> str:  # noqa: ARG002 - the protocol's
-        return MAIN_STAGE
-
-    def steps_of(self, epoch: int) -> int:  # noqa: ARG002 - all are alike
-        return self.steps_per_epoch
-
-    def optimizer(self, stage: str) -> Any:  # noqa: ARG002 - the protocol's
-        return self.adam
-
-    def signature(self, stage: str) -> dict[str, tf.TensorSpec]:  # noqa: ARG002 - the protocol's
-        features = (None, None, self.model.config.projection.feature_size)
+    def signature(self) -> dict[str, tf.TensorSpec]:
+        features = (None, None, self.config.projection.feature_size)
         return {
             "texts": tf.TensorSpec((None,), tf.string),
             "rows": tf.TensorSpec((None,), tf.int64),
@@ -72,7 +45,7 @@ class ProjectionLearner:
     def batches(self, epoch: int, skip: int) -> Iterator[tuple[int, dict[str, tf.Tensor]]]:
         def produce() -> Iterator[tuple[Any, Any, Any, int]]:
             generator = np.random.default_rng((self.settings.seed, epoch))
-            stream = data.batches(self.train_file, self.labels, self.settings.batch_size, generator)
+            stream = data.batches(self.examples.train, self.examples.labels, self.settings.batch_size, generator)
             for index, batch in enumerate(stream):
                 if index >= skip:
                     yield batch.texts, batch.rows, batch.targets, batch_seed(self.settings.seed, epoch, index)
@@ -88,13 +61,26 @@ class ProjectionLearner:
         )
 
         def prepare(texts: tf.Tensor, rows: tf.Tensor, targets: tf.Tensor, seed: tf.Tensor) -> dict[str, tf.Tensor]:
-            features = project(texts, self.model.config, distortion=self.settings.distortion, seed=seed)
+            features = project(texts, self.config, distortion=self.settings.distortion, seed=seed)
             return {"texts": texts, "rows": rows, "features": features, "targets": targets}
 
         for batch in dataset.map(prepare).prefetch(2):
             yield int(batch["targets"].shape[0]), batch
 
-    def loss(self, stage: str, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:  # noqa: ARG002
+    def _target_shape(self) -> tuple[int | None, ...]:
+        return (None, len(self.examples.labels)) if self.config.multi_label else (None,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectionStage(Stage):
+    """The only stage: learns the labels, and from a teacher if there is one."""
+
+    model: Any
+    teacher: Teacher | None
+    settings: TrainingSettings
+    class_weights: tf.Tensor
+
+    def loss(self, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         settings, multi = self.settings, self.model.config.multi_label
         loss_of = losses.multi_label if multi else losses.single_label
         logits = self.model(batch["features"], training=True)
@@ -104,6 +90,44 @@ class ProjectionLearner:
             soft_loss = losses.distillation(logits, soft, settings.temperature, multi)
             loss = (1.0 - settings.teacher_weight) * loss + settings.teacher_weight * soft_loss
         return loss, tf.add_n([loss, *self.model.losses]), hits
+
+
+class ProjectionLearner:
+    """A `Learner`; the folder that it writes is that of `models_tf.checkpoints.projection`."""
+
+    def __init__(
+        self,
+        model: Any,
+        model_name: str,
+        examples: data.Examples,
+        *,
+        settings: TrainingSettings,
+        folder: TrainingFolder,
+        teacher: Teacher | None = None,
+    ) -> None:
+        self.model, self.model_name, self.settings, self.folder = model, model_name, settings, folder
+        self.labels, self.dev_file, self.weights = examples.labels, examples.dev, model.weights
+        batches = ProjectionBatches(examples, model.config, settings)
+        schedule = WarmupCosine(settings.learning_rate, settings.warmup, settings.epochs * batches.steps_per_epoch)
+        adam = keras.optimizers.Adam(schedule, global_clipnorm=settings.clip_norm or None)
+        adam.build(model.trainable_variables)
+        self.state = adam.variables
+        weights = np.ones(len(self.labels))
+        if settings.class_weights == "balanced":
+            weights = examples.label_counts.sum() / (len(weights) * np.maximum(examples.label_counts, 1))
+        stage = ProjectionStage(
+            name=MAIN_STAGE,
+            epochs=settings.epochs,
+            data=batches,
+            optimizer=adam,
+            trained=model.trainable_variables,
+            judged=True,
+            model=model,
+            teacher=teacher,
+            settings=settings,
+            class_weights=tf.constant(weights, tf.float32),
+        )
+        self.stages = [stage]
 
     def evaluate(self, distortion: float = 0.0) -> Measured:
         """Accuracy on the dev file (multi-label: of single decisions)."""
@@ -143,9 +167,6 @@ class ProjectionLearner:
 
     def fingerprint(self) -> dict[str, Any]:
         return {"model": self.model_name, "config": self.model.config.to_dict(), **self.settings.to_dict()}
-
-    def _target_shape(self) -> tuple[int | None, ...]:
-        return (None, len(self.labels)) if self.model.config.multi_label else (None,)
 
     @tf.function(reduce_retracing=True)
     def _infer(self, features: tf.Tensor) -> tf.Tensor:

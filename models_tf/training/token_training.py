@@ -56,7 +56,6 @@ def fit(
         teacher=teacher.teacher if teacher else None,
         unlabelled=taught,
         beside=beside,
-        note=progress.line,
     )
     trainer = Trainer(learner, settings=settings, folder=folder, progress=progress)
     if (soft or taught) and not folder.resume:

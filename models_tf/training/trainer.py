@@ -1,10 +1,9 @@
 """The training loop of every kind of model: epochs, averaged weights, the best epoch, saving and resuming.
 
-What differs between kinds (batches, loss, evaluation, files) is a `Learner`. The weights kept are the averaged ones of
+What differs between kinds (stages, evaluation, files) is a `Learner`. The weights kept are the averaged ones of
 the best epoch on the dev file. Leaves out: several machines, mixed precision.
 """
 
-import functools
 import math
 import time
 from typing import Any
@@ -15,9 +14,10 @@ import tensorflow as tf
 from models_tf.errors import InputError
 from models_tf.folders.open_folders import NOTHING
 from models_tf.training.folder import TrainingFolder
-from models_tf.training.learner import MAIN_STAGE, Learner
-from models_tf.training.progress import Progress, epoch_line, step_line
+from models_tf.training.learner import Learner
+from models_tf.training.progress import Progress, epoch_line, step_line, stop_line
 from models_tf.training.settings import LoopSettings
+from models_tf.training.stage import Stage
 from models_tf.training.state import Position, load_state
 
 
@@ -27,25 +27,30 @@ class Trainer:
     def __init__(self, learner: Learner, *, settings: LoopSettings, folder: TrainingFolder, progress: Progress) -> None:
         self.learner, self.settings, self.folder, self.progress = learner, settings, folder, progress
         self.position = Position()
+        self.stages = [stage for stage in learner.stages for _ in range(stage.epochs)]  # by epoch
         self.averages = [tf.Variable(w, trainable=False) for w in learner.weights] if settings.average else []
         self._steps: dict[str, Any] = {}
 
     def run(self) -> dict[str, Any]:
         if self.folder.resume:
             self.restore()
-        position, epochs = self.position, self.learner.epochs
+        position, epochs = self.position, len(self.stages)
         began = time.monotonic() - position.seconds
         for epoch in range(position.epoch, epochs):
-            judged = self.learner.stage(epoch) == MAIN_STAGE
-            loss, hits, rows = self._train_epoch(epoch, began)
+            stage = self.stages[epoch]
+            loss, hits, rows = self._train_epoch(stage, epoch, began)
             record: dict[str, Any] = {"epoch": epoch, "loss": loss / rows}
             if not math.isnan(hits):
                 record["train_accuracy"] = hits / rows
-            improved = judged and self._judge(epoch, record)
+            mark = self._judge(epoch, record) if stage.judged else ""
             position.epoch, position.batch, position.seconds = epoch + 1, 0, time.monotonic() - began
             self.save_state()
-            self.progress.line(epoch_line(record, best=improved, seconds=position.seconds, epochs=epochs))
-            if judged and epoch - position.better_epoch >= self.settings.patience:
+            name = "" if stage.judged else stage.name
+            self.progress.line(epoch_line(record, stage=name, mark=mark, seconds=position.seconds, epochs=epochs))
+            waited = epoch - position.better_epoch
+            if stage.judged and waited >= self.settings.patience:
+                if epoch + 1 < epochs:
+                    self.progress.line(stop_line(epoch + 1, epochs, waited))
                 break
         result = self.learner.finish(
             {
@@ -71,30 +76,32 @@ class Trainer:
         self._require_finite(arrays)
         self.folder.save_state(self.position, self.learner.fingerprint(), arrays)
 
-    def _judge(self, epoch: int, record: dict[str, Any]) -> bool:
-        """Keeps the averaged weights if they are at least as good as the best so far."""
+    def _judge(self, epoch: int, record: dict[str, Any]) -> str:
+        """Keeps the averaged weights if they are at least as good as the best so far; says so."""
         position = self.position
         with _Swapped(self.learner.weights, self.averages):
             found = self.learner.evaluate()
             record["dev_accuracy"], record["dev_rows"] = found.value, found.rows
-            if found.value > position.best_accuracy:
+            better = found.value > position.best_accuracy
+            if better:
                 position.better_epoch = epoch
             # A tie goes to the later epoch: its learning rate was lower, its average longer.
             if found.value < position.best_accuracy:
-                return False
+                return ""
             position.best_accuracy, position.best_epoch = found.value, epoch
             tensors = self.learner.tensors()
             self._require_finite(list(tensors.values()))
             self.learner.save(tensors, record)
-        return True
+        return " (best)" if better else " (as good, kept)"
 
-    def _train_epoch(self, epoch: int, began: float) -> tuple[float, float, int]:
+    def _train_epoch(self, stage: Stage, epoch: int, began: float) -> tuple[float, float, int]:
         total = hits = 0.0
         rows = 0
         saved = time.monotonic()
-        step = self._step(self.learner.stage(epoch))
-        steps, epochs = self.learner.steps_of(epoch), self.learner.epochs
-        for count, batch in self.learner.batches(epoch, self.position.batch):
+        step = self._step(stage)
+        steps, epochs = stage.data.steps_per_epoch, len(self.stages)
+        for count, batch in stage.data.batches(epoch, self.position.batch):
+            stage.before_step()
             loss, correct = step(batch)
             total, hits, rows = total + float(loss) * count, hits + float(correct), rows + count
             self.position.batch += 1
@@ -110,25 +117,25 @@ class Trainer:
                 saved = time.monotonic()
         return total, hits, max(rows, 1)
 
-    def _step(self, stage: str) -> Any:
-        """One graph a stage, for batches of any size and length."""
-        if stage not in self._steps:
-            self._steps[stage] = tf.function(
-                functools.partial(self._update, stage),
-                input_signature=[self.learner.signature(stage)],
-                autograph=False,
+    def _step(self, stage: Stage) -> Any:
+        """One graph per stage, for batches of any size and length."""
+        if stage.name not in self._steps:
+            if note := stage.note():
+                self.progress.line(note)
+            self._steps[stage.name] = tf.function(
+                lambda batch: self._update(stage, batch), input_signature=[stage.data.signature()], autograph=False
             )
-        return self._steps[stage]
+        return self._steps[stage.name]
 
-    def _update(self, stage: str, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-        learner, optimizer = self.learner, self.learner.optimizer(stage)
+    def _update(self, stage: Stage, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+        optimizer = stage.optimizer
         with tf.GradientTape() as tape:
-            loss, total, hits = learner.loss(stage, batch)
-        gradients = tape.gradient(total, learner.trained)
-        optimizer.apply_gradients(zip(gradients, learner.trained, strict=True))
+            loss, total, hits = stage.loss(batch)
+        gradients = tape.gradient(total, stage.trained)
+        optimizer.apply_gradients(zip(gradients, stage.trained, strict=True))
         step = tf.cast(optimizer.iterations, tf.float32)
         decay = tf.minimum(self.settings.average, (1.0 + step) / (10.0 + step))
-        for average, weight in zip(self.averages, learner.weights, strict=bool(self.averages)):
+        for average, weight in zip(self.averages, self.learner.weights, strict=bool(self.averages)):
             average.assign(decay * average + (1.0 - decay) * weight)
         return loss, hits
 

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from models_tf.checkpoints.encoder import EncoderCheckpoint
-from models_tf.encoder.batches import INPUTS, Predictor, activations, lengths_of
+from models_tf.encoder.batches import INPUTS, Predictor, lengths_of
 from models_tf.encoder.model import Encoder
 from models_tf.spec import LOGITS
 from models_tf.tasks.losses import soft_cross_entropy
@@ -119,12 +119,11 @@ class Taught:
         )
 
 
-class Distillation:
-    """The stage before the labels: batches of unlabelled rows, and their loss."""
+class UnlabelledBatches:
+    """Batches of rows without labels, with the teacher's logits of their words."""
 
-    def __init__(self, taught: Taught, *, batch_size: int, epochs: int, temperature: float, seed: int) -> None:
-        self.taught, self.batch_size, self.epochs = taught, batch_size, epochs
-        self.temperature, self.seed = temperature, seed
+    def __init__(self, taught: Taught, *, batch_size: int, seed: int) -> None:
+        self.taught, self.batch_size, self.seed = taught, batch_size, seed
         self.lengths = lengths_of(taught.inputs)
         self.starts = np.searchsorted(taught.rows, np.arange(len(self.lengths) + 1))
         self.steps_per_epoch = math.ceil(len(self.lengths) / batch_size)
@@ -149,14 +148,12 @@ class Distillation:
         batch = {name: tf.constant(taught.inputs[name][rows, :length]) for name in INPUTS}
         return {**batch, PLACE: tf.constant(place, tf.int32), SOFT: tf.constant(taught.logits[words])}
 
-    def loss(self, model: Encoder, batch: Mapping[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-        """The mean over the words of a batch, and how many rows are like the teacher (words: their part of them)."""
-        logits = activations(model, batch, training=True).outputs[LOGITS]
-        return words_loss(logits, batch[PLACE], batch[SOFT], self.temperature)
-
 
 def words_loss(logits: tf.Tensor, place: tf.Tensor, soft: tf.Tensor, temperature: float) -> tuple[tf.Tensor, tf.Tensor]:
-    """`logits` [row, time, label] at the `place`s [word, (row, time)] against the teacher's `soft` [word, label]."""
+    """`logits` [row, time, label] at the `place`s [word, (row, time)] against the teacher's `soft` [word, label].
+
+    The mean over the words of a batch, and how many rows are like the teacher (words: their part of them).
+    """
     ours = tf.gather_nd(logits, place)
     count = tf.maximum(tf.cast(tf.shape(place)[0], tf.float32), 1.0)
     loss = tf.reduce_sum(soft_cross_entropy(ours, soft, temperature)) / count

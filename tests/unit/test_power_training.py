@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from models_tf.training.adamw import AdamW
 from models_tf.training.power import PARAMETERS, RetentionSearch, SearchOptimizer, found_lengths, pressed
 from models_tf.training.power_settings import PowerSettings
 from models_tf.training.schedule import InPhases
-from models_tf.training.token_learner import TokenLearner
 from support.token_training import FAST, train, weights_of, write_task
 from support.train_requests import KilledError, kill_after
 
@@ -167,21 +167,17 @@ def test_without_a_share_the_penalty_decides(files: Path, bert: Path, tmp_path: 
     assert free["retention"]["share"] > 0.9
 
 
-def test_a_new_head_is_fine_tuned_before_the_search(
-    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stages, original = [], TokenLearner.stage
-
-    def stage(self: TokenLearner, epoch: int) -> str:
-        stages.append((epoch, original(self, epoch)))
-        return stages[-1][1]
-
-    monkeypatch.setattr(TokenLearner, "stage", stage)
-    result = train(files, tmp_path / "m", *FAST, "--set", "retention=[]", "--epochs", "2", "--search-epochs", "1",
-                   model="powerbert")  # fmt: skip
-    assert dict(stages) == {0: "fine-tune", 1: "fine-tune", 2: "search", 3: "train", 4: "train"}
-    assert result["retention"]["searched"]
-    assert json.loads((tmp_path / "m" / "training.json").read_text())["power"]["fine_tune_epochs"] == 2
+def test_a_new_head_is_fine_tuned_before_the_search(files: Path, tmp_path: Path) -> None:
+    shown = train(files, tmp_path / "m", *FAST, "--set", "retention=[]", "--epochs", "2", "--search-epochs", "1",
+                  model="powerbert", show=True)["stderr"]  # fmt: skip
+    stages = re.findall(r"^epoch (\d)/5(?: \((.*?)\))?  loss", shown, re.MULTILINE)
+    assert stages == [("1", "fine-tune"), ("2", "fine-tune"), ("3", "search"), ("4", ""), ("5", "")]
+    # What was found is said once, between the search and the epochs with dropped tokens.
+    assert re.search(r"epoch 3/5 .*\nfound: of 12 tokens the layers keep [\d ]+\nepoch 4/5", shown)
+    assert shown.count("found:") == 1
+    record = json.loads((tmp_path / "m" / "training.json").read_text())
+    assert record["retention"]["searched"]
+    assert record["power"]["fine_tune_epochs"] == 2
 
 
 def test_tokens_that_are_given_are_not_searched_for(files: Path, tmp_path: Path) -> None:

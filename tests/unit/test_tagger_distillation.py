@@ -20,7 +20,7 @@ from models_tf.tasks import read_rows
 from models_tf.tasks.losses import task_loss, teacher_loss
 from models_tf.tasks.untagged import encode_untagged
 from models_tf.tokenizers.tokenizer import Tokenizer
-from models_tf.training.unlabelled import Distillation, Taught, Words, at_students_pieces, words_loss
+from models_tf.training.unlabelled import Taught, UnlabelledBatches, Words, at_students_pieces, words_loss
 from support.export_command import everything_under
 from support.tiny_vocab import tiny_tokenizer
 from support.token_training import FAST, SPECIAL, train, weights_of
@@ -77,9 +77,7 @@ def test_only_first_pieces_get_a_gradient_from_a_teacher_without_labels() -> Non
     assert rows.first.tolist() == FIRST
     generator = np.random.default_rng(0)
     soft = generator.standard_normal((7, 4)).astype(np.float32)
-    batch = Distillation(
-        Taught.of(rows, rows, soft), batch_size=3, epochs=1, temperature=2.0, seed=0
-    ).batch(np.array([2, 0, 1]))  # fmt: skip
+    batch = UnlabelledBatches(Taught.of(rows, rows, soft), batch_size=3, seed=0).batch(np.array([2, 0, 1]))
     logits = tf.Variable(generator.standard_normal((3, 6, 4)).astype(np.float32))
     with tf.GradientTape() as tape:
         loss, _ = words_loss(logits, batch["place"], batch["soft"], 2.0)

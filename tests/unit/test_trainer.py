@@ -21,7 +21,7 @@ from models_tf.sgnn.config import SgnnConfig
 from models_tf.sgnn.model import Sgnn
 from models_tf.training.projection_learner import batch_seed
 from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
-from support.train_requests import request
+from support.train_requests import Lines, request
 
 SIZES = {
     "sgnn": ["hidden_size=4", "hidden_layers=1"],
@@ -34,11 +34,13 @@ def write_rows(path: Path, rows: list[tuple[str, str]]) -> Path:
     return path
 
 
-def train(data: Path, output: Path, *options: str, model: str = "sgnn") -> dict[str, Any]:
+def train(
+    data: Path, output: Path, *options: str, model: str = "sgnn", progress: Lines | None = None
+) -> dict[str, Any]:
     files = ["--train", str(data), "--dev", str(data), "--output", str(output)]
     sizes = [part for size in (*SIZES[model], "projection.feature_size=16") for part in ("--set", size)]
     small = ["--model", model, *sizes, "--max-seq-len", "4"]
-    return train_model(request(*files, *small, "--epochs", "1", *options)).to_dict()
+    return train_model(request(*files, *small, "--epochs", "1", *options), progress=progress).to_dict()
 
 
 @pytest.mark.parametrize("model", ["sgnn", "prado"])
@@ -46,6 +48,25 @@ def test_batches_of_empty_texts_and_the_largest_seed_train(tmp_path: Path, model
     rows = write_rows(tmp_path / "f.tsv", [("", "x"), ("", "y")])
     result = train(rows, tmp_path / "out", "--seed", str(2**31 - 1), model=model)
     assert result["dev_rows"] == 2
+
+
+def test_only_a_better_epoch_is_called_the_best_and_a_training_says_why_it_stops(tmp_path: Path) -> None:
+    # One text with both labels: the dev score is 50 % in every epoch.
+    rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("a", "y")])
+    progress = Lines()
+    result = train(rows, tmp_path / "out", "--epochs", "10", "--patience", "3", progress=progress)
+    marks = [line.split("dev 50.00 %")[1].split("  ")[0] for line in progress.lines[:-1]]
+    assert marks == [" (best)", *[" (as good, kept)"] * 3]
+    assert progress.lines[-1] == "stopped after epoch 4 of 10: no better dev score for 3 epochs"
+    # Of equal epochs the last one is kept, as its line says.
+    assert (result["best_epoch"], result["epochs"]) == (4, 4)
+
+
+def test_a_training_whose_last_epoch_ends_its_patience_was_not_stopped(tmp_path: Path) -> None:
+    rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("a", "y")])
+    progress = Lines()
+    train(rows, tmp_path / "out", "--epochs", "3", "--patience", "2", progress=progress)
+    assert progress.lines[-1].startswith("epoch 3/3  loss")
 
 
 def test_a_teacher_reads_a_batch_of_empty_texts(tmp_path: Path) -> None:

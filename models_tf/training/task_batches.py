@@ -1,0 +1,60 @@
+"""Batches of rows with answers: rows of similar length together, cut to the longest of each batch."""
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import tensorflow as tf
+
+from models_tf.encoder.batches import INPUTS, lengths_of
+from models_tf.tasks.rows import TaskRows
+from models_tf.training.batches import like_length
+
+_TARGET, _SOFT = "target:", "soft:"
+
+
+class TaskBatches:
+    """`soft` are a teacher's outputs on the rows, by name; `soft_places` says whether these are one per token."""
+
+    def __init__(
+        self, rows: TaskRows, soft: Mapping[str, np.ndarray], *, soft_places: bool, batch_size: int, seed: int
+    ) -> None:
+        self.batch_size, self.seed = batch_size, seed
+        self.lengths = lengths_of(rows.inputs)
+        self.steps_per_epoch = math.ceil(len(rows) / batch_size)
+        # What a batch is cut from, and whether it has a place for each token.
+        self.arrays: dict[str, tuple[np.ndarray, bool]] = {name: (rows.inputs[name], True) for name in INPUTS}
+        self.arrays |= {_TARGET + name: (value, value.ndim > 1) for name, value in (rows.targets or {}).items()}
+        self.arrays |= {_SOFT + name: (value, soft_places) for name, value in soft.items()}
+
+    def signature(self) -> dict[str, tf.TensorSpec]:
+        return {
+            name: tf.TensorSpec((None, None, *value.shape[2:])[: value.ndim] if places else (None, *value.shape[1:]),
+                                tf.as_dtype(value.dtype))
+            for name, (value, places) in self.arrays.items()
+        }  # fmt: skip
+
+    def batches(self, epoch: int, skip: int) -> Iterator[tuple[int, dict[str, tf.Tensor]]]:
+        """Rows and tensors of each batch of an epoch, without the first `skip`."""
+        generator = np.random.default_rng((self.seed, epoch))
+        for index, rows in enumerate(like_length(self.lengths, self.batch_size, generator)):
+            if index < skip:
+                continue
+            length = int(self.lengths[rows].max())
+            batch = {
+                name: tf.constant(value[rows, :length] if places else value[rows])
+                for name, (value, places) in self.arrays.items()
+            }
+            yield len(rows), batch
+
+
+def targets_of(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    return _part(batch, _TARGET)
+
+
+def soft_of(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    return _part(batch, _SOFT)
+
+
+def _part(batch: Mapping[str, tf.Tensor], prefix: str) -> dict[str, tf.Tensor]:
+    return {name.removeprefix(prefix): value for name, value in batch.items() if name.startswith(prefix)}
