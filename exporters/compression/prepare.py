@@ -40,7 +40,7 @@ def compress_checkpoint(
     source: str,
     note: Callable[[str], None] | None = None,
 ) -> "Compressed":
-    """`source` names the checkpoint in messages; `note` receives notes on the rows."""
+    """`source` names the checkpoint in messages; `note` receives notes on the rows, and on what removed nothing."""
     from models_tf.compress import apply, checks
 
     checks.check(start, settings)
@@ -53,7 +53,11 @@ def compress_checkpoint(
         tokenizer = Tokenizer.from_files(start.tokenizer_files, source)
         tokenizer.check_embedding(start.config.vocab_size)
         used = used_tokens(tokenizer, data.vocab_data, head=start.head.kind, columns=data.columns)
-    return apply.compress(start, settings, rows, used)
+    made = apply.compress(start, settings, rows, used)
+    if note:
+        for text in made.notes:
+            note(text)
+    return made
 
 
 def _rows(

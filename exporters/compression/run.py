@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def compress(request: CompressRequest, *, progress: "Progress | None" = None, command: str = "") -> CompressResult:
     """Write a smaller checkpoint to `request.output`, with a record of what was kept.
 
-    `progress` shows notes on the rows. `command` goes into the record. The folder appears complete, or not at all
-    when an error is raised. Raises InputError for a checkpoint, data or folder that cannot be used.
+    `progress` shows notes on the rows and on what removed nothing. `command` goes into the record. The folder appears
+    complete, or not at all when an error is raised. Raises InputError for a checkpoint, data or folder that cannot be used.
     """
     check_request(request, CompressRequest)
     extras.require(extras.EXPORT, "A compression")

@@ -28,6 +28,7 @@ from models_tf.checkpoints.projection import ProjectionCheckpoint
 from models_tf.errors import InputError
 from models_tf.ops.projection.library import HostProjection
 from models_tf.spec import TensorSpec
+from models_tf.training.state import interruption
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,10 @@ class ProjectionSource:
     @property
     def files(self) -> tuple[Path, ...]:
         return self.checkpoint.files
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return interruption(self.request.checkpoint_folder)
 
     def project(self, texts: Sequence[bytes]) -> np.ndarray:
         """Texts -> features int8 [rows, time, feature]."""

@@ -41,6 +41,7 @@ from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tasks import REGRESSION, head_of_task, task_of_head
 from models_tf.tokenizers.tokenizer import Tokenizer
+from models_tf.training.state import interruption
 
 GRAPH = "model"
 # Labels of random weights.
@@ -73,6 +74,7 @@ class TokenSource:
     max_seq_len: int
     tokenizer: Tokenizer | None
     compression: dict[str, Any] | None = None  # what was removed before the export
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, request: ExportRequest) -> "TokenSource":
@@ -83,8 +85,9 @@ class TokenSource:
             tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint {request.checkpoint}")
             tokenizer.check_embedding(checkpoint.config.vocab_size)
         length, record = sequence_length(checkpoint, request.max_seq_len), None
+        notes = list(interruption(request.checkpoint)) if request.checkpoint else []
         if request.compression is not None:
-            checkpoint, record = _compressed(request, checkpoint)
+            checkpoint, record = _compressed(request, checkpoint, notes)
             if request.compression.prune_vocab:
                 tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint {request.checkpoint}")
         return cls(
@@ -94,6 +97,7 @@ class TokenSource:
             max_seq_len=length,
             tokenizer=tokenizer,
             compression=record,
+            notes=tuple(notes),
         )
 
     @property
@@ -284,8 +288,10 @@ def _checkpoint(request: ExportRequest) -> EncoderCheckpoint:
     return encoder_checkpoint.load(str(request.checkpoint), model=request.model, head=head)
 
 
-def _compressed(request: ExportRequest, checkpoint: EncoderCheckpoint) -> tuple[EncoderCheckpoint, dict[str, Any]]:
-    """The model to export, and its record for the report, without the long list of neurons."""
+def _compressed(
+    request: ExportRequest, checkpoint: EncoderCheckpoint, notes: list[str]
+) -> tuple[EncoderCheckpoint, dict[str, Any]]:
+    """The model to export, and its record for the report, without the long list of neurons; adds to the `notes`."""
     data = ChosenBy(
         rows=request.importance_data or request.calibration_data,
         flag="--importance-data",
@@ -294,6 +300,7 @@ def _compressed(request: ExportRequest, checkpoint: EncoderCheckpoint) -> tuple[
     )
     source = f"Checkpoint {request.checkpoint}"
     made = compress_checkpoint(checkpoint, request.compression or Compression(), data, source=source)
+    notes += made.notes
     kept = [len(numbers) for numbers in made.record["neurons"]["kept"]]
     return made.checkpoint, {**made.record, "neurons": {"kept_counts": kept}}
 

@@ -15,9 +15,9 @@ from models_tf.compress.settings import Compression
 from models_tf.errors import InputError
 from models_tf.ops.projection.config import FEATURES
 from models_tf.prado.text_config import MAX_SEQ_LEN
-from models_tf.tokenizers.files import TOKENIZER_FILES
+from models_tf.tokenizers.files import TOKENIZER_FILES, VOCAB
 from models_tf.training.settings import TrainingSettings
-from models_tf.training.token_settings import TokenSettings
+from models_tf.training.token_settings import NO_VOCABULARY, TokenSettings
 
 DEFAULT_MODEL = "prado"
 # Fields that only one kind of model reads.
@@ -147,6 +147,8 @@ class TrainRequest:
         else:
             self._check_projection()
         self.settings  # noqa: B018 - checks the numbers
+        if kind == registry.TOKENS:
+            self._check_vocabulary()
 
     def _check_projection(self) -> None:
         if self.features is not None and self.features not in FEATURES:
@@ -165,6 +167,15 @@ class TrainRequest:
                 "--drop-layers, --prune-heads, --prune-ffn and --ghosts make a --checkpoint smaller. "
                 "Received: no --checkpoint."
             )
+
+    def _check_vocabulary(self) -> None:
+        """Sizes and vocabulary of a new model; whether a teacher has one is seen when it is read."""
+        if self.vocab is not None and not self.vocab.exists():
+            raise InputError(f"--vocab must be {VOCAB} or a folder with it. Received: {self.vocab} (no such file).")
+        if self.checkpoint is None:
+            registry.get(self.model).family().preset(self.preset)
+            if self.vocab is None and not self.teacher:
+                raise InputError(NO_VOCABULARY)
 
     def is_given(self, name: str) -> bool:
         """Whether a field was set: a number may be 0."""

@@ -18,6 +18,7 @@ from exporters.training.request import TrainRequest
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.folder import RECORD_FILE
+from models_tf.compress.notes import vocabulary_notes
 from models_tf.errors import InputError
 from models_tf.tasks.rows import Columns, TaskRows
 from models_tf.tokenizers.tokenizer import Tokenizer
@@ -59,7 +60,7 @@ def train_tokens(
     student = dataclasses.replace(student, tokenizer_files=files)
     students.check_length(student, settings)
     rows = token_data.encode_all(data, settings, tokenizer, labels)
-    student, removed = _compressed(request, student, rows.train, pruned)
+    student, removed = _compressed(request, student, rows.train, pruned, progress)
     _check_turns(settings, student)
     settings = with_phases(request, settings, student)
 
@@ -93,7 +94,11 @@ def _pruned(
 
 
 def _compressed(
-    request: TrainRequest, student: EncoderCheckpoint, rows: TaskRows, pruned: PrunedVocabulary | None
+    request: TrainRequest,
+    student: EncoderCheckpoint,
+    rows: TaskRows,
+    pruned: PrunedVocabulary | None,
+    progress: Progress,
 ) -> tuple[EncoderCheckpoint, dict[str, Any] | None]:
     """The student to train and the record of what was removed; without compression, the same student and None.
 
@@ -102,6 +107,8 @@ def _compressed(
     wanted = request.compression
     if wanted is None:
         return student, None
+    for note in vocabulary_notes(pruned.record["vocabulary"]) if pruned else ():
+        progress.line(note)
     settings = dataclasses.replace(wanted, prune_vocab=False)
     start = request.checkpoint.name if request.checkpoint else None
     record: dict[str, Any] = {"checkpoint": start, "data": request.train.name, **(pruned.record if pruned else {})}
@@ -112,7 +119,8 @@ def _compressed(
             "Importance needs a checkpoint with a head for this task. "
             f"Received: {request.checkpoint}, whose head is new; train it first, then compress."
         )
-    made = compress_checkpoint(student, settings, ChosenBy(rows=rows), source=f"Checkpoint {request.checkpoint}")
+    source = f"Checkpoint {request.checkpoint}"
+    made = compress_checkpoint(student, settings, ChosenBy(rows=rows), source=source, note=progress.line)
     name = made.checkpoint.model_name
     return made.checkpoint, {**record, "model": name, **made.record, "settings": wanted.to_dict()}
 

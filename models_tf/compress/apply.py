@@ -16,6 +16,7 @@ from models_tf.checkpoints.initial import initial_tensors
 from models_tf.compress import factorize, ghosts, heads, layers, neurons, retention, share, width
 from models_tf.compress.checks import check, check_not_dropped
 from models_tf.compress.layer_choice import LayerChoice
+from models_tf.compress.notes import notes_of
 from models_tf.compress.settings import (
     AS_REMOVED,
     FIRST,
@@ -31,10 +32,13 @@ from models_tf.tasks.rows import TaskRows
 
 @dataclass(frozen=True, kw_only=True)
 class Compressed:
-    """`record` says what was kept, in the numbering of the given model; it can be written as JSON."""
+    """`record` says what was kept, in the numbering of the given model; it can be written as JSON. `notes` say what
+    was asked for and removed nothing.
+    """
 
     checkpoint: EncoderCheckpoint
     record: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
 
 def compress(
@@ -53,6 +57,7 @@ def compress(
     network = Network(config=checkpoint.config, head=checkpoint.head, tensors=checkpoint.tensors)
     record: dict[str, Any] = {"settings": settings.to_dict(), "rows": len(rows) if rows and settings.needs_rows else 0}
     network, kept_layers = _drop(network, settings, rows, record)
+    whole = network.config
     network = _narrow(network, settings, rows, record, kept_layers)
     try:
         if settings.ghosts is not None:
@@ -83,7 +88,7 @@ def compress(
         kept = {"kept": list(config.retention), "by": config.retention_by}
         record["retention"] = kept | ({"seed": config.retention_seed} if config.retention_by == BY_CHANCE else {})
     record["parameters"] = {"before": _parameters(checkpoint.tensors), "after": _parameters(smaller.tensors)}
-    return Compressed(checkpoint=smaller, record=record)
+    return Compressed(checkpoint=smaller, record=record, notes=notes_of(settings, whole, record))
 
 
 def _drop(

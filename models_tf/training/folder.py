@@ -110,9 +110,11 @@ class TrainingFolder:
             write(self.path)
             self._has_checkpoint = True
 
-    def save_state(self, position: Position, fingerprint: dict[str, Any], arrays: list[np.ndarray]) -> None:
+    def save_state(
+        self, position: Position, fingerprint: dict[str, Any], arrays: list[np.ndarray], epochs: int
+    ) -> None:
         with self._uncut((STATE_FILE,)):
-            save_state(self.path, position, fingerprint, arrays)
+            save_state(self.path, position, fingerprint, arrays, epochs)
             self._has_state = True
 
     def save_cache(self, contents: Mapping[str, bytes]) -> None:

@@ -27,10 +27,14 @@ class Position:
     seconds: float = 0.0
 
 
-def save_state(folder: Path, position: Position, fingerprint: dict[str, Any], arrays: list[np.ndarray]) -> None:
+def save_state(
+    folder: Path, position: Position, fingerprint: dict[str, Any], arrays: list[np.ndarray], epochs: int
+) -> None:
+    """`epochs` are those of the whole training."""
     from safetensors.numpy import save as to_bytes
 
     metadata = {"position": json.dumps(asdict(position)), "fingerprint": json.dumps(fingerprint, sort_keys=True)}
+    metadata["epochs"] = str(epochs)
     tensors = {f"{index:04d}": np.asarray(array) for index, array in enumerate(arrays)}
     write_files(folder, {STATE_FILE: to_bytes(tensors, metadata)})
 
@@ -58,6 +62,25 @@ def load_state(
     if [array.shape for array in arrays] != [tuple(shape) for shape in shapes]:
         raise _damaged(path, "its tensors do not fit the model")
     return position, arrays
+
+
+def interruption(folder: Path) -> tuple[str, ...]:
+    """A note if the checkpoint in `folder` is of a training that was stopped, and can continue."""
+    from safetensors import SafetensorError, safe_open
+
+    path = folder / STATE_FILE
+    if not path.is_file():
+        return ()
+    where = ""
+    try:
+        with safe_open(path, "numpy") as file:
+            metadata = file.metadata() or {}
+        position = _position(parse_json(metadata["position"], "The position must be JSON."))
+        where = f" after epoch {position.epoch} of {int(metadata['epochs'])}"
+    except (SafetensorError, OSError, ValueError, KeyError):
+        pass  # damaged, or of an earlier version: it was interrupted all the same
+    note = f"The training of {folder} was interrupted{where}: this is its best epoch so far."
+    return (f"{note} Repeat its train command with --resume to finish it.",)
 
 
 def _differences(saved: dict[str, Any], wanted: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -12,7 +12,7 @@ from models_tf.errors import InputError
 from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB, read_tokenizer_files
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.overrides import parse_value, split_override
-from models_tf.training.token_settings import HEAD_OF_TASK, TokenSettings
+from models_tf.training.token_settings import HEAD_OF_TASK, NO_VOCABULARY, TokenSettings
 
 _SET_ELSEWHERE = {
     "model_type": "use --model",
@@ -34,14 +34,12 @@ def tokenizer_files(
     if path is not None:
         if path.is_dir():
             return read_tokenizer_files(path), str(path)
-        if not path.is_file():
-            raise InputError(f"--vocab must be {VOCAB} or a folder with it. Received: {path} (no such file).")
         return {_VOCABULARIES.get(path.suffix, VOCAB): path.read_bytes()}, str(path)
     if start is not None:
         return start.tokenizer_files, str(settings.checkpoint)
     if teacher is not None and teacher.tokenizer_files:
         return teacher.tokenizer_files, str(settings.teacher[0])
-    raise InputError(f"A new model needs --vocab, {VOCAB} or a folder with it. Received: neither it nor a checkpoint.")
+    raise InputError(NO_VOCABULARY)
 
 
 def stored_student(

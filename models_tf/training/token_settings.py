@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from models_tf.tasks import CLASSIFICATION, TASKS, TOKEN_CLASSIFICATION, check_task, head_of_task
+from models_tf.tokenizers.files import VOCAB
 from models_tf.training.movement_settings import MovementSettings
 from models_tf.training.power_settings import PowerSettings
 from models_tf.training.settings import LoopSettings
@@ -14,6 +15,7 @@ HEAD_OF_TASK = {task: head_of_task(task) for task in TASKS}
 # Where a training begins from random weights, and where it begins from trained ones.
 SCRATCH: dict[str, Any] = {"learning_rate": 5e-4, "epochs": 10, "average": 0.999, "warmup": 0.05, "patience": 10}
 FINE_TUNING: dict[str, Any] = {"learning_rate": 3e-5, "epochs": 3, "average": 0.0, "warmup": 0.1, "patience": 3}
+NO_VOCABULARY = f"A new model needs --vocab, {VOCAB} or a folder with it. Received: neither it nor a checkpoint."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,7 +74,7 @@ class Trainer:
     def save_state(self) -> None:
         arrays = [variable.numpy() for variable in self._state_variables()]
         self._require_finite(arrays)
-        self.folder.save_state(self.position, self.learner.fingerprint(), arrays)
+        self.folder.save_state(self.position, self.learner.fingerprint(), arrays, len(self.stages))
 
     def _judge(self, epoch: int, record: dict[str, Any]) -> str:
         """Keeps the averaged weights if they are at least as good as the best so far; says so."""

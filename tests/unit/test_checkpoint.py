@@ -212,7 +212,7 @@ def test_a_full_disk_leaves_the_earlier_checkpoint_as_it_was(folder: Path) -> No
 
 def test_the_state_of_a_training_comes_back(tmp_path: Path) -> None:
     position = Position(epoch=3, batch=7, best_accuracy=0.5, best_epoch=2, seconds=1.5)
-    save_state(tmp_path, position, {"seed": 1}, [np.ones((2, 3)), np.zeros(4)])
+    save_state(tmp_path, position, {"seed": 1}, [np.ones((2, 3)), np.zeros(4)], 9)
     assert [path.name for path in tmp_path.iterdir()] == [STATE_FILE]
     found, arrays = load_state(tmp_path, {"seed": 1}, [(2, 3), (4,)])
     assert found == position
@@ -243,14 +243,14 @@ def test_a_damaged_state_is_one_clear_line(tmp_path: Path, metadata: dict[str, s
 
 
 def test_a_state_of_another_shape_is_refused(tmp_path: Path) -> None:
-    save_state(tmp_path, Position(), {}, [np.zeros(2)])
+    save_state(tmp_path, Position(), {}, [np.zeros(2)], 9)
     with pytest.raises(InputError, match="do not fit the model"):
         load_state(tmp_path, {}, [(3,)])
 
 
 def test_a_setting_that_is_not_that_of_the_state_is_named_also_inside_of_an_object(tmp_path: Path) -> None:
-    save_state(tmp_path, Position(), {"config": {"kept_heads": (2, 2), "layers": 2}, "seed": 1}, [])
+    save_state(tmp_path, Position(), {"config": {"kept_heads": (2, 2), "layers": 2}, "seed": 1}, [], 9)
     with pytest.raises(InputError, match=r"config\.kept_heads was \[2, 2\]\. Received: \[3, 2\]\.$"):
         load_state(tmp_path, {"config": {"kept_heads": (3, 2), "layers": 2}, "seed": 2}, [])
     # A setting that is new since is not another one where it is not used.
-    load_state(tmp_path, {"config": {"kept_heads": (2, 2), "layers": 2, "new": None}, "seed": 1}, [])
+    load_state(tmp_path, {"config": {"kept_heads": (2, 2), "layers": 2, "new": None}, "seed": 1}, [], 9)

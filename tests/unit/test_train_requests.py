@@ -70,12 +70,12 @@ def test_the_settings_are_those_of_the_kind_of_model() -> None:
     ours = TrainRequest(**FILES).settings
     assert isinstance(ours, TrainingSettings)
     assert ours.epochs == 30
-    fresh = TrainRequest(**FILES, model="bert").settings
+    fresh = TrainRequest(**FILES, model="bert", vocab=__file__).settings
     tuned = TrainRequest(**FILES, model="bert", checkpoint="some/folder").settings
     assert isinstance(fresh, TokenSettings)
     assert isinstance(tuned, TokenSettings)
     assert (fresh.learning_rate, tuned.learning_rate, tuned.checkpoint) == (5e-4, 3e-5, "some/folder")
-    assert TrainRequest(**FILES, model="tagger").settings.task == "token-classification"  # type: ignore[union-attr]
+    assert TrainRequest(**FILES, model="tagger", vocab=__file__).settings.task == "token-classification"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
