@@ -17,10 +17,12 @@ from exporters.self_test import document
 from exporters.sources import base as sources
 from exporters.verification import gate, inspection, latency, verify
 from models_tf import extras
+from models_tf.errors import naming_fields
 from models_tf.folders.output_folder import OutputFolder
 from quantize.recipe import RECIPES
 
 
+@naming_fields()
 def export(request: ExportRequest, *, progress: Progress | None = None, command: str = "") -> Report:
     """Convert, quantize, verify, measure, report.
 

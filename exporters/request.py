@@ -15,7 +15,7 @@ from exporters.request_fields import check_fields
 from models_tf import registry
 from models_tf.compress.settings import Compression
 from models_tf.data import DEFAULT_SEPARATOR, check_separator
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 from models_tf.prado.text_config import MAX_SEQ_LEN
 from quantize import recipe as recipes
 
@@ -75,6 +75,7 @@ class ExportRequest:
     license: str | None = None
     language: tuple[str, ...] = ()
 
+    @naming_fields()
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", _targets(self.target))
         object.__setattr__(self, "language", _listed(self.language))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from exporters.request_fields import check_fields
 from models_tf import registry
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 from models_tf.folders import manifest
 
 HEADS, ALONE, LAYERS, BOTH, ALL = ("heads", "alone", "layers", "both", "all")
@@ -35,6 +35,7 @@ class AblateRequest:
     output: Path | None = None
     force: bool = False
 
+    @naming_fields()
     def __post_init__(self) -> None:
         check_fields(self)
         if self.model is not None:

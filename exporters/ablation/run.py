@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 from exporters.ablation.request import ALONE, HEADS, LAYERS, WHAT, AblateRequest
 from exporters.request_fields import check_request
 from models_tf import extras
+from models_tf.errors import naming_fields
 
 if TYPE_CHECKING:
     from models_tf.compress.ablation_result import Ablation
     from models_tf.training.progress import Progress
 
 
+@naming_fields()
 def ablate(request: AblateRequest, *, progress: "Progress | None" = None, command: str = "") -> "Ablation":
     """Score the whole model and the model without each head or layer; write `request.output` if given.
 

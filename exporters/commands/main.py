@@ -101,7 +101,8 @@ def _dispatch(arguments: list[str]) -> int:
                 + registry.nearest(name, tuple(COMMANDS))
             )
     typed = [PROGRAM, *([] if name == EXPORT else [name]), *arguments]
-    options = parser_of(name).read(arguments)
+    parser = parser_of(name)
+    options = parser.read(arguments)
     if getattr(options, "version", False):
         return _version()
     options.command = shlex.join(typed)
@@ -110,7 +111,7 @@ def _dispatch(arguments: list[str]) -> int:
         extras.require(extras.EXPORT, "An export" if name == EXPORT else f"{PROGRAM} {name}")
     with quiet_native_output(enabled=heavy and not options.debug) as streams:
         terminal = Terminal(*streams)
-        with contextlib.closing(terminal):
+        with contextlib.closing(terminal), parser.naming_flags():
             return command(name).run(options, terminal)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from exporters.request_fields import check_fields
 from models_tf import registry
 from models_tf.compress.settings import DEFAULT_ROWS, Compression
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,7 @@ class CompressRequest:
     vocab_data: tuple[Path, ...] = ()
     force: bool = False
 
+    @naming_fields()
     def __post_init__(self) -> None:
         check_fields(self)
         if self.model is not None:

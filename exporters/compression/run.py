@@ -9,17 +9,20 @@ from exporters.compression.result import CompressResult
 from exporters.request_fields import check_request
 from models_tf import extras
 from models_tf.checkpoints.folder import RECORD_FILE
+from models_tf.errors import naming_fields
 from models_tf.folders.output_folder import OutputFolder
 
 if TYPE_CHECKING:
     from models_tf.training.progress import Progress
 
 
+@naming_fields()
 def compress(request: CompressRequest, *, progress: "Progress | None" = None, command: str = "") -> CompressResult:
     """Write a smaller checkpoint to `request.output`, with a record of what was kept.
 
     `progress` shows notes on the rows and on what removed nothing. `command` goes into the record. The folder appears
-    complete, or not at all when an error is raised. Raises InputError for a checkpoint, data or folder that cannot be used.
+    complete, or not at all when an error is raised. Raises InputError for a checkpoint, data or folder that cannot be
+    used.
     """
     check_request(request, CompressRequest)
     extras.require(extras.EXPORT, "A compression")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from exporters.request_fields import check_fields
 from models_tf import registry
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 
 DEFAULT_ROWS = 3
 
@@ -17,7 +17,7 @@ class ExplainRequest:
     Args:
         checkpoint: a folder written by `train` or `compress`, or a Hugging Face hub id.
         model: the model's name; by default read from the checkpoint.
-        text: the texts; give these or `data`.
+        text: the texts, or a single one; give these or `data`.
         text_pair: for sentence pairs, the second text of each `text`.
         data: a table with the texts (.tsv, .csv or .jsonl, also .gz).
         rows: use the first so many rows of `data`; 3 by default.
@@ -39,7 +39,11 @@ class ExplainRequest:
     text_pair_column: str | None = None
     max_seq_len: int | None = None
 
+    @naming_fields()
     def __post_init__(self) -> None:
+        for name in ("text", "text_pair"):
+            if isinstance(getattr(self, name), str):
+                object.__setattr__(self, name, (getattr(self, name),))
         check_fields(self)
         if self.model is not None and registry.get(self.model).kind != registry.TOKENS:
             names = ", ".join(registry.names(registry.TOKENS))

@@ -23,7 +23,7 @@ from models_tf.checkpoints.sequence_length import sequence_length
 from models_tf.data.table import read_table
 from models_tf.data.text import clean_text
 from models_tf.encoder.config import EncoderConfig
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 from models_tf.spec import IDS, LOGITS, MASK, SEGMENTS
 from models_tf.tokenizers.tokenizer import Tokenizer
 
@@ -107,6 +107,7 @@ def check(checkpoint: EncoderCheckpoint) -> None:
         )
 
 
+@naming_fields()
 def explain(request: ExplainRequest) -> Explanation:
     """Run a token-dropping model on some texts, in float, and say which words each layer keeps.
 

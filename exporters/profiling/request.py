@@ -6,7 +6,7 @@ from pathlib import Path
 from exporters.request import FOLDS, TARGETS, ExportRequest
 from exporters.request_fields import check_fields
 from models_tf import registry
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 from quantize.recipe import RECIPES
 
 DEFAULT_RECIPE = "float32"
@@ -56,6 +56,7 @@ class ProfileRequest:
     force: bool = False
     seed: int = 0
 
+    @naming_fields()
     def __post_init__(self) -> None:
         export = self.as_export()  # checks the shared fields and orders the targets
         object.__setattr__(self, "target", export.target)

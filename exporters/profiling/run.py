@@ -22,10 +22,12 @@ from exporters.request_fields import check_request
 from exporters.sources import base as sources
 from exporters.sources.tokens import TokenSource
 from models_tf import extras
+from models_tf.errors import naming_fields
 from models_tf.folders.output_folder import OutputFolder
 from quantize.recipe import RECIPES
 
 
+@naming_fields()
 def profile(request: ProfileRequest, *, progress: Progress | None = None, command: str = "") -> Profile:
     """Profile a token model.
 

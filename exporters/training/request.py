@@ -12,7 +12,7 @@ from exporters.training import settings as made
 from exporters.training.settings import POWERBERT
 from models_tf import registry
 from models_tf.compress.settings import Compression
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 from models_tf.ops.projection.config import FEATURES
 from models_tf.prado.text_config import MAX_SEQ_LEN
 from models_tf.tokenizers.files import TOKENIZER_FILES, VOCAB
@@ -117,6 +117,7 @@ class TrainRequest:
     keep_share: float | None = None
     search_overrides: tuple[str, ...] = ()
 
+    @naming_fields()
     def __post_init__(self) -> None:
         check_fields(self)
         kind = self.kind

@@ -6,12 +6,14 @@ from exporters.request_fields import check_request
 from exporters.training.request import TrainRequest
 from exporters.training.result import TrainResult
 from models_tf import extras
+from models_tf.errors import naming_fields
 from models_tf.training.token_settings import TokenSettings
 
 if TYPE_CHECKING:
     from models_tf.training.progress import Progress
 
 
+@naming_fields()
 def train(request: TrainRequest, *, progress: "Progress | None" = None, command: str = "") -> TrainResult:
     """Train as the request says and write the checkpoint of the best epoch to `request.output`.
 

@@ -14,7 +14,7 @@ from models_tf.encoder.config import (
     RETENTIONS,
     check_retention,
 )
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 
 # See `importance.py` for `mask` and `token`, `heads.py` for `layer` and `global`, `ghostbert` for ghosts.
 HEAD_IMPORTANCE = MASK, TOKEN, RANDOM = ("mask", "token", "random")
@@ -57,6 +57,7 @@ class Compression:
     retention_by: str = BY_SIGNIFICANCE
     seed: int = 0
 
+    @naming_fields()
     def __post_init__(self) -> None:
         if isinstance(self.drop_layers, str):
             object.__setattr__(self, "drop_layers", parse_layers(self.drop_layers))

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from exporters import train as train_model
 from models_tf.checkpoints import encoder as checkpoint
-from support.train_requests import Lines, request
+from support.train_requests import Lines, run
 
 GOOD, BAD = ["good", "great", "fine"], ["bad", "poor", "awful"]
 FILLERS = [f"w{number}" for number in range(49)]
@@ -48,8 +47,8 @@ def train(
             given += ["--vocab", str(files)]
         given += [part for key, value in {**BERT_SIZES, **sizes}.items() for part in ("--set", f"{key}={value}")]
     progress = Lines()
-    found = train_model(request(*given, *options), progress=progress)
-    return {"stderr": "".join(f"{line}\n" for line in progress.lines)} if show else found.to_dict()
+    found = run(*given, *options, progress=progress)
+    return {"stderr": "".join(f"{line}\n" for line in progress.lines)} if show else found
 
 
 def weights_of(folder: Path) -> dict[str, np.ndarray]:

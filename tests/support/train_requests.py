@@ -1,18 +1,31 @@
 """Requests of trainings for tests, written as the flags of the command; and what a training shows."""
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
-from exporters import TrainRequest
+from exporters import TrainRequest, train
 from exporters.commands.main import parser_of
 from exporters.commands.train import request_of
 from models_tf.training.folder import TrainingFolder
+from models_tf.training.progress import Progress
 
 
 def request(*flags: str) -> TrainRequest:
-    """Checked like any other; no command runs."""
-    return request_of(parser_of("train").read(list(flags)))
+    """Checked like any other; no command runs. Errors name flags, as in the command."""
+    with naming_flags():
+        return request_of(parser_of("train").read(list(flags)))
+
+
+def run(*flags: str, progress: Progress | None = None, command: str = "") -> dict[str, Any]:
+    """The record of a training in this process; errors name flags, as in the command."""
+    with naming_flags():
+        return train(request(*flags), progress=progress, command=command).to_dict()
+
+
+def naming_flags() -> AbstractContextManager[None]:
+    return parser_of("train").naming_flags()
 
 
 class Lines:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from exporters import train as train_model
 from exporters.commands.main import main
 from exporters.request import ExportRequest
 from exporters.sources.tokens import TokenSource
@@ -24,7 +23,7 @@ from models_tf.tokenizers.tokenizer import Tokenizer
 from support.export_command import everything_under
 from support.spiece_files import PIECES, spiece_model
 from support.tiny_vocab import tiny_tokenizer
-from support.train_requests import request
+from support.train_requests import run
 
 TEXT = "the film\nwas good\nin berlin\n\nanna smith\nlives\n \nalone\n"
 SIZES = {
@@ -48,7 +47,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def train(files: Path, output: Path, *options: str) -> dict[str, Any]:
     given = ["--model", "albert", "--task", SENTENCE_ORDER, "--max-seq-len", "12", "--batch-size", "16"]
     given += ["--train", str(files / "train.txt"), "--dev", str(files / "dev.txt"), "--output", str(output)]
-    return train_model(request(*given, *options)).to_dict()
+    return run(*given, *options)
 
 
 @pytest.fixture(scope="module")

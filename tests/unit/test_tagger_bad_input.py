@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from exporters import train
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.data.tag_scheme import check_tags
 from models_tf.data.tagged import read_tagged
 from models_tf.errors import InputError
 from support.tiny_vocab import VOCAB, data_folder
-from support.train_requests import request
+from support.train_requests import run
 
 GOOD = "Anna\tB-per\nSmith\tI-per\nlives\tO\n\nBerlin\tB-loc\n"
 
@@ -30,7 +29,7 @@ def refused(folder: Path, *options: str) -> str:
     given = ["--model", "tagger", "--vocab", str(folder), "--output", str(output), "--max-seq-len", "8"]
     given += ["--train", str(folder / "train.conll"), "--dev", str(folder / "dev.conll"), *options]
     with pytest.raises(InputError) as caught:
-        train(request(*given))
+        run(*given)
     assert not output.parent.exists()
     assert "\n" not in str(caught.value)
     return str(caught.value)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from exporters import train as train_model
 from models_tf.checkpoints import atomic_files
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.batches import Predictor
@@ -23,7 +22,7 @@ from models_tf.tasks import read_rows
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.teacher_start import start_from_teacher
 from support.export_command import everything_under
-from support.train_requests import KilledError, Lines, kill_after, request
+from support.train_requests import KilledError, Lines, kill_after, run
 
 GOOD, BAD = ["good", "great", "fine"], ["bad", "poor", "awful"]
 FILLERS = [f"w{number}" for number in range(49)]
@@ -73,7 +72,7 @@ def train(files: Path, output: Path, *options: str, model: str = "mobilebert", n
             str(files),
             *(part for key, value in sizes.items() for part in ("--set", f"{key}={value}")),
         ]
-    return train_model(request(*given, *options), command="export-mobile train --of-a-test").to_dict()
+    return run(*given, *options, command="export-mobile train --of-a-test")
 
 
 FAST = ("--learning-rate", "1e-2", "--average", "0.8")
@@ -203,7 +202,7 @@ def test_a_joint_transfer_pulls_the_student_to_its_teacher(files: Path, teacher:
         options = ["--model", "mobilebert", "--max-seq-len", "12", "--batch-size", "16", "--vocab", str(files), *sizes,
                    *paths, "--teacher", str(teacher), "--transfer", "joint", "--transfer-epochs", str(epochs),
                    "--transfer-set", "mean=1", "--transfer-set", "learning_rate=1e-2", "--epochs", "1"]  # fmt: skip
-        train_model(request(*options), progress=progress)
+        run(*options, progress=progress)
         line = next(line for line in progress.lines if line.startswith(f"epoch {epochs}/{epochs + 1} "))
         assert "train" not in line  # there is nothing to be right or wrong about
         losses.append(float(line.split("loss ")[1].split()[0]))

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from exporters import train as train_model
 from models_tf.checkpoints import atomic_files
 from models_tf.checkpoints import projection as checkpoint
 from models_tf.errors import InputError
@@ -21,7 +20,7 @@ from models_tf.sgnn.config import SgnnConfig
 from models_tf.sgnn.model import Sgnn
 from models_tf.training.projection_learner import batch_seed
 from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
-from support.train_requests import Lines, request
+from support.train_requests import Lines, run
 
 SIZES = {
     "sgnn": ["hidden_size=4", "hidden_layers=1"],
@@ -40,7 +39,7 @@ def train(
     files = ["--train", str(data), "--dev", str(data), "--output", str(output)]
     sizes = [part for size in (*SIZES[model], "projection.feature_size=16") for part in ("--set", size)]
     small = ["--model", model, *sizes, "--max-seq-len", "4"]
-    return train_model(request(*files, *small, "--epochs", "1", *options), progress=progress).to_dict()
+    return run(*files, *small, "--epochs", "1", *options, progress=progress)
 
 
 @pytest.mark.parametrize("model", ["sgnn", "prado"])
