@@ -11,11 +11,16 @@ import numpy as np
 GRANULE = 16
 
 
+def granule(width: int, fold: int | None) -> int:
+    """What the neurons kept are a multiple of."""
+    return fold or (GRANULE if width % GRANULE == 0 else 1)
+
+
 def neurons_kept(width: int, share: float, *, fold: int | None = None) -> int:
     """How many of `width` stay if `share` is removed: the nearest multiple of the granule, halves up, at least one."""
-    granule = fold or (GRANULE if width % GRANULE == 0 else 1)
-    multiples = int(np.floor(width * (1.0 - share) / granule + 0.5 + 1e-9))
-    return min(max(multiples, 1) * granule, width)
+    step = granule(width, fold)
+    multiples = int(np.floor(width * (1.0 - share) / step + 0.5 + 1e-9))
+    return min(max(multiples, 1) * step, width)
 
 
 def choose_neurons(importance: Sequence[np.ndarray], *, share: float, fold: int | None = None) -> list[list[int]]:

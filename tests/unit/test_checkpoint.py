@@ -18,7 +18,7 @@ from models_tf.checkpoints import projection as checkpoint
 from models_tf.errors import InputError
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.prado.config import PradoConfig
-from models_tf.training.state import STATE_FILE, Position, load_state, save_state
+from models_tf.training.state import STATE_FILE, Position, interruption, load_state, save_state
 
 CONFIG = PradoConfig(
     num_labels=3,
@@ -219,6 +219,21 @@ def test_the_state_of_a_training_comes_back(tmp_path: Path) -> None:
     np.testing.assert_array_equal(arrays[0], np.ones((2, 3)))
 
 
+def test_the_folder_of_an_interrupted_training_says_where_it_stands(tmp_path: Path) -> None:
+    assert interruption(tmp_path) == ()
+    save_state(tmp_path, Position(epoch=3, batch=7), {}, [], 9)
+    (note,) = interruption(tmp_path)
+    assert note == (
+        f"The training of {tmp_path} was interrupted after epoch 3 of 9: this is its best epoch so far. "
+        "Repeat its train command with --resume to finish it."
+    )
+    # An earlier version did not store the number of epochs; a damaged file has nothing to read.
+    save_file({"0000": np.zeros(2, np.float32)}, tmp_path / STATE_FILE, {"position": GOOD})
+    assert "was interrupted: this" in interruption(tmp_path)[0]
+    (tmp_path / STATE_FILE).write_bytes(b"{")
+    assert "was interrupted: this" in interruption(tmp_path)[0]
+
+
 GOOD = json.dumps(dataclasses.asdict(Position()))
 
 
@@ -253,4 +268,4 @@ def test_a_setting_that_is_not_that_of_the_state_is_named_also_inside_of_an_obje
     with pytest.raises(InputError, match=r"config\.kept_heads was \[2, 2\]\. Received: \[3, 2\]\.$"):
         load_state(tmp_path, {"config": {"kept_heads": (3, 2), "layers": 2}, "seed": 2}, [])
     # A setting that is new since is not another one where it is not used.
-    load_state(tmp_path, {"config": {"kept_heads": (2, 2), "layers": 2, "new": None}, "seed": 1}, [], 9)
+    load_state(tmp_path, {"config": {"kept_heads": (2, 2), "layers": 2, "new": None}, "seed": 1}, [])

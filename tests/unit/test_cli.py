@@ -213,6 +213,23 @@ def test_usage_errors_are_one_line_and_exit_code_2(arguments, words, capsys):
         assert word in captured.err
 
 
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ([], "A new model needs --vocab, vocab.txt or a folder with it."),
+        (["--vocab", "nowhere"], "--vocab must be vocab.txt or a folder with it. Received: nowhere (no such file)."),
+        (["--vocab", ".", "--preset", "huge"], "Unknown preset of bert: expected "),
+        (["--vocab", ".", "--epochs", "0"], "--epochs must be 1 to 100000. Received: 0."),
+    ],
+)
+def test_a_new_model_that_cannot_be_made_is_refused_before_tensorflow_is_loaded(flags, words):
+    given = ["train", "--model", "bert", "--train", "a.tsv", "--dev", "b.tsv", "--output", "out", *flags]
+    code = f"import sys; from exporters.commands.main import main; print(main({given!r}), 'tensorflow' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "2 False\n"
+    assert words in done.stderr
+
+
 def test_models_lists_the_registry_with_one_line_each(capsys):
     assert cli.main(["models"]) == 0
     lines = capsys.readouterr().out.splitlines()

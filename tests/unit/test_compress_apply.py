@@ -101,6 +101,22 @@ def test_random_and_listed_heads_need_no_rows_and_follow_seed_and_list():
     assert listed.record["heads"]["kept"] == [[0, 2], [1, 2, 3]]
 
 
+def test_shares_that_round_to_nothing_are_said():
+    few = {"prune_heads": 0.1, "head_importance": "random"}
+    assert compress(stored(bert()), Compression(**few)).notes == (
+        "--prune-heads 0.1 removed no head: 0.1 of the 4 heads of a layer rounds to none.",
+    )
+    kept = compress(stored(bert()), Compression(**{**few, "prune_heads": 0.5}, min_heads=4)).notes
+    assert kept == ("--prune-heads 0.5 removed no head: --min-heads keeps 4 of the 4 heads of a layer.",)
+    assert compress(stored(bert()), Compression(prune_ffn=0.1), labelled()).notes == (
+        "--prune-ffn 0.1 removed no neuron: 0.1 of the 32 neurons of a layer rounds to none, in steps of 16.",
+    )
+    vocabulary = compress(stored(bert()), Compression(prune_vocab=True), used=range(bert().config.vocab_size)).notes
+    assert vocabulary[0].startswith("--prune-vocab removed no token: all ")
+    made = compress(stored(bert()), Compression(prune_heads=0.5, prune_ffn=0.5, drop_layers="top:1"), labelled())
+    assert made.notes == ()
+
+
 def test_the_layers_that_change_least_go():
     whole = bert(num_layers=4)
     # A layer whose kernels are tiny and whose norms are plain gives nearly what it got, up to scale.

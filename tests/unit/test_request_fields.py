@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import exporters
+from exporters.commands.main import parser_of
 from exporters.request_fields import check_fields
-from models_tf.errors import InputError
+from models_tf.errors import InputError, field_of, naming_fields
 
 # What each request needs at least; the files do not exist, which is another matter.
 NEEDED = {
@@ -50,6 +51,53 @@ def test_every_field_of_every_request_refuses_a_wrong_type_in_one_line(name):
             kind(**{**NEEDED[name], field.name: {"never": "right"}})
         assert f"`{field.name}` must be" in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "line"),
+    [
+        ("ExportRequest", {"seed": -1}, "`seed` must be 0 to 2^63 - 1. Received: -1."),
+        ("ExportRequest", {"max_size_bytes": 0}, "`max_size_bytes` must be at least 1 byte. Received: 0."),
+        ("ExportRequest", {"preset": "tiny"}, "`preset` is for token models (mobilebert,"),
+        ("TrainRequest", {"movement_overrides": ["every=2"], "model": "bert", "vocab": __file__},
+         "`movement_overrides` needs `movement`. Received: `movement_overrides` alone."),
+        ("CompressRequest", {"rows": 0}, "`rows` must be at least 1. Received: 0."),
+        ("AblateRequest", {"what": "all of it"}, "`what` must be one of"),
+        ("ExplainRequest", {"rows": 0}, "`rows` is for `data` FILE. Received: 0 with `text`."),
+        ("ProfileRequest", {"rounds": 1}, "`rounds` must be 5 to 200. Received: 1."),
+        ("Compression", {"min_heads": 0}, "`min_heads` must be a whole number from 1. Received: 0."),
+    ],
+)  # fmt: skip
+def test_a_caller_from_python_reads_fields_and_no_flags(name, fields, line):
+    with pytest.raises(InputError) as caught:
+        getattr(exporters, name)(**{**NEEDED.get(name, {}), **fields})
+    assert str(caught.value).startswith(line)
+    assert "--" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_the_command_reads_flags_of_the_same_fields(name):
+    parser = parser_of(name.removesuffix("Request").lower())
+    names = {field.name for field in dataclasses.fields(getattr(exporters, name))}
+    flags = {action.dest: action.option_strings[0] for action in parser._actions if action.dest in names}
+    assert {name: field_of(flag) for name, flag in flags.items()} == {name: name for name in flags}
+    with pytest.raises(InputError) as caught, parser.naming_flags(), naming_fields():
+        raise InputError(f"{' '.join(flags.values())} x--y '--z' must be. Received: a `word`, (--output).")
+    assert str(caught.value) == f"{' '.join(flags.values())} x--y '--z' must be. Received: a `word`, (--output)."
+
+
+def test_a_function_names_fields_too(tmp_path):
+    rows = tmp_path / "rows.tsv"
+    rows.write_text("text\tlabel\na\tx\nb\ty\n")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"^`output` must be new\. .* Remedy: `resume`, `force` or another name\.$"):
+        exporters.train(exporters.TrainRequest(train=rows, dev=rows, output=tmp_path / "out"))
+
+
+def test_an_explanation_takes_a_single_text():
+    request = exporters.ExplainRequest(checkpoint="x", text="one text", text_pair="another")
+    assert (request.text, request.text_pair) == (("one text",), ("another",))
 
 
 @pytest.mark.parametrize("name", NEEDED)

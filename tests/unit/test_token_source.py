@@ -4,7 +4,9 @@ import pytest
 
 from exporters.request import ExportRequest
 from exporters.sources.tokens import TokenSource
+from models_tf.compress.settings import Compression
 from models_tf.errors import InputError
+from models_tf.training.state import Position, save_state
 from support.checkpoints import DOCUMENTS, LENGTH, write_checkpoint
 
 
@@ -89,6 +91,16 @@ def test_a_vocabulary_of_another_size_is_refused(tmp_path):
         file.write("more\n")
     with pytest.raises(InputError, match=r"word embedding has rows, 60\. Received: 61"):
         TokenSource.load(ExportRequest(checkpoint=folder))
+
+
+def test_what_the_user_should_know_of_a_checkpoint_is_in_its_notes(tmp_path):
+    folder = write_checkpoint(tmp_path / "mine")
+    assert TokenSource.load(ExportRequest(checkpoint=folder)).notes == ()
+    save_state(folder, Position(epoch=2), {}, [], 5)
+    few = Compression(prune_heads=0.01, head_importance="random")
+    interrupted, useless = TokenSource.load(ExportRequest(checkpoint=folder, model="bert", compression=few)).notes
+    assert "was interrupted after epoch 2 of 5" in interrupted
+    assert useless.startswith("--prune-heads 0.01 removed no head: 0.01 of the ")
 
 
 def test_loading_needs_no_tensorflow(tmp_path):
