@@ -170,7 +170,8 @@ class _Plain:
         table = {name: self.owner.table[name.replace(".", "_")] for name in network.tensors}
 
         def function(**values: Any) -> dict[str, Any]:
-            return forward.run(network.config, network.head, table, mask_value=mask_value, **values).outputs
+            options = forward.Options(mask_value=mask_value)
+            return forward.run(network.config, network.head, table, options=options, **values).outputs
 
         self.traced = trace(function, {spec.name: ((1, *spec.shape), spec.dtype) for spec in specs})
 

@@ -35,9 +35,8 @@ def attention_peak(network: Network, rows: Mapping[str, np.ndarray], *, batch: i
 
     @tf.function(autograph=False, reduce_retracing=True)
     def peak(ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
-        found = forward.run(
-            network.config, network.head, table, form=network.form, ids=ids, mask=mask, segments=segments
-        )
+        options = forward.Options(form=network.form)
+        found = forward.run(network.config, network.head, table, ids=ids, mask=mask, segments=segments, options=options)
         return tf.reduce_max([tf.reduce_max(tf.abs(scores)) for scores in found.scores])
 
     count = len(next(iter(rows.values())))

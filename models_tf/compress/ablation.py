@@ -42,11 +42,9 @@ class MaskedPredictor(Predictor):
 
         # Exact, and saves most of the last layer's time: a classifier reads only the first token.
         form = Form(first_token_only=self.model.head.reads_pooled)
-        found = forward.run(
-            self.model.config, self.model.head, self.model.table,
-            ids=ids, mask=mask, segments=segments, form=form, alter_context=masked,
-        )  # fmt: skip
-        return found.outputs
+        options = forward.Options(form=form, alter_context=masked)
+        inputs = {"ids": ids, "mask": mask, "segments": segments}
+        return forward.run(self.model.config, self.model.head, self.model.table, **inputs, options=options).outputs
 
     def without(self, layer: int, heads: Sequence[int], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs on all rows with these heads of one layer masked."""

@@ -74,7 +74,7 @@ def measure(
             found = forward.run(
                 config, network.head, table,
                 ids=batch["ids"], mask=batch["mask"], segments=batch["segments"],
-                form=network.form, alter_context=probe,
+                options=forward.Options(form=network.form, alter_context=probe),
             )  # fmt: skip
             value = loss(found.outputs, batch)
         got = tape.gradient(value, [*probes, *(table[name] for name in names)])

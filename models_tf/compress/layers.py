@@ -71,8 +71,8 @@ def similarities(network: Network, batches: Iterable[Mapping[str, Any]]) -> list
 
     @tf.function(reduce_retracing=True, autograph=False)
     def cosines(ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
-        inputs = {"ids": ids, "mask": mask, "segments": segments}
-        states = forward.run(network.config, network.head, table, **inputs, form=network.form).hidden_states
+        inputs, options = {"ids": ids, "mask": mask, "segments": segments}, forward.Options(form=network.form)
+        states = forward.run(network.config, network.head, table, **inputs, options=options).hidden_states
         units = [tf.math.l2_normalize(state, -1) for state in states]
         real = tf.cast(mask, units[0].dtype)
         pairs = itertools.pairwise(units)

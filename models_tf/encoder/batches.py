@@ -83,19 +83,15 @@ def activations(
     computed: exact, and a layer's time less; the last hidden state and most of the last scores are then absent.
 
     `table` and `config`: in place of the model's own, such as masked weights and fewer tokens. `soft_retention`: as
-    `forward.run` takes it.
+    in `forward.Options`.
     """
-    form = Form(first_token_only=model.head.reads_pooled and not whole)
-    inputs = {"ids": batch[IDS], "mask": batch[MASK], "segments": batch[SEGMENTS]}
-    return forward.run(
-        config or model.config,
-        model.head,
-        table or model.table,
-        **inputs,
-        form=form,
+    options = forward.Options(
+        form=Form(first_token_only=model.head.reads_pooled and not whole),
         training=training,
         soft_retention=soft_retention,
     )
+    inputs = {"ids": batch[IDS], "mask": batch[MASK], "segments": batch[SEGMENTS]}
+    return forward.run(config or model.config, model.head, table or model.table, **inputs, options=options)
 
 
 def _by_length(lengths: np.ndarray) -> Iterator[np.ndarray]:

@@ -17,9 +17,10 @@ from typing import Any
 import tensorflow as tf
 
 from models_tf.encoder import retention
-from models_tf.encoder.config import GHOST_HEADS, LAYER_NORM, EncoderConfig
+from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, Head
 from models_tf.encoder.network import Form
+from models_tf.encoder.parts import Leading, Parts
 from models_tf.spec import END_LOGITS, HIDDEN, LOGITS, POOLED, START_LOGITS
 
 # Called with the name of an inner tensor and its values [..., channel]; see `rewrites/ranges.py`.
@@ -49,6 +50,26 @@ class Activations:
     places: list[tf.Tensor] = field(default_factory=list)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is asked of a run besides the outputs.
+
+    - `form`: of the weights.
+    - `mask_value`: added to the scores of padding.
+    - `training`: with dropout.
+    - `observe`: is shown inner tensors.
+    - `alter_context`: changes what the heads give.
+    - `soft_retention` (per layer, a factor for each rank) weakens tokens by rank instead of dropping them.
+    """
+
+    form: Form = field(default_factory=Form)
+    mask_value: float = EXACT_MASK
+    training: bool = False
+    observe: Observer | None = None
+    alter_context: ContextChange | None = None
+    soft_retention: Sequence[tf.Tensor] | None = None
+
+
 def run(
     config: EncoderConfig,
     head: Head,
@@ -57,20 +78,10 @@ def run(
     ids: tf.Tensor,
     mask: tf.Tensor,
     segments: tf.Tensor | None = None,
-    form: Form | None = None,
-    mask_value: float = EXACT_MASK,
-    training: bool = False,
-    observe: Observer | None = None,
-    alter_context: ContextChange | None = None,
-    soft_retention: Sequence[tf.Tensor] | None = None,
+    options: Options | None = None,
 ) -> Activations:
-    """int32 `ids`, `mask` (1: token, 0: padding) and `segments`, [batch, time] each.
-
-    `soft_retention` (per layer, a factor for each rank) weakens tokens by rank instead of dropping them.
-    """
-    one = _Pass(config, head, table, form=form or Form(), mask_value=mask_value, training=training, observe=observe)
-    one.alter_context, one.soft_retention = alter_context, soft_retention
-    return one(ids, mask, segments)
+    """int32 `ids`, `mask` (1: token, 0: padding) and `segments`, [batch, time] each."""
+    return _Pass(config, head, table, options or Options())(ids, mask, segments)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,22 +97,10 @@ class _Layer:
 class _Pass:
     """One run: the weights, the settings, and what is collected along the way."""
 
-    def __init__(
-        self,
-        config: EncoderConfig,
-        head: Head,
-        table: Mapping[str, Any],
-        *,
-        form: Form,
-        mask_value: float,
-        training: bool,
-        observe: Observer | None,
-    ) -> None:
-        self.config, self.head, self.table, self.form = config, head, table, form
-        self.mask_value, self.training = mask_value, training
-        self.see = observe or _ignore
-        self.alter_context: ContextChange | None = None
-        self.soft_retention: Sequence[tf.Tensor] | None = None
+    def __init__(self, config: EncoderConfig, head: Head, table: Mapping[str, Any], options: Options) -> None:
+        self.config, self.head, self.table, self.options = config, head, table, options
+        self.parts = Parts(config, table, training=options.training)
+        self.see = options.observe or _ignore
         self.found = Activations()
 
     def __call__(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor | None) -> Activations:
@@ -117,8 +116,8 @@ class _Pass:
         self._keep(x)
         last = self.config.num_layers - 1
         for layer in range(self.config.num_layers):
-            x = self._layer(layer, x, first_only=self.form.first_token_only and layer == last)
-            if not (self.form.first_token_only and layer == last):
+            x = self._layer(layer, x, first_only=self.options.form.first_token_only and layer == last)
+            if not (self.options.form.first_token_only and layer == last):
                 self._keep(x)
         self.see("output", x)
         self.found.outputs = self._answer(x)
@@ -126,10 +125,10 @@ class _Pass:
 
     @property
     def _ranks_tokens(self) -> bool:
-        return bool(self.config.retention) or self.soft_retention is not None
+        return bool(self.config.retention) or self.options.soft_retention is not None
 
     def _bias(self) -> tf.Tensor:
-        return tf.reshape((1.0 - self.real) * self.mask_value, (-1, 1, 1, self.time))
+        return tf.reshape((1.0 - self.real) * self.options.mask_value, (-1, 1, 1, self.time))
 
     def _keep(self, x: tf.Tensor) -> None:
         self.found.hidden_states.append(tf.reshape(x, (-1, self.time, x.shape[-1])))
@@ -145,7 +144,7 @@ class _Pass:
                 earlier = tf.pad(words[:, :-1], ((0, 0), (1, 0), (0, 0)))
                 words = tf.concat((later, words, earlier), -1)
             if not self.config.norm_before_projection:
-                words = self._dense("embedding_projection", tf.reshape(words, (-1, words.shape[-1])))
+                words = self.parts.dense("embedding_projection", tf.reshape(words, (-1, words.shape[-1])))
         positions = self.table["position_embedding"]
         if positions.shape[0] != ids.shape[1]:  # a shorter length, or one not known yet
             positions = positions[: self.time]
@@ -153,9 +152,9 @@ class _Pass:
         x = tf.reshape(words, (-1, self.time, width)) + positions
         if "segment_embedding" in self.table:
             x += tf.gather(self.table["segment_embedding"], segments)
-        x = self._norm("embedding_norm", tf.reshape(x, (-1, width)), self.config.outer_norm_epsilon)
-        x = self._dropout(x, self.config.hidden_dropout)
-        return self._dense("embedding_projection", x) if self.config.norm_before_projection else x
+        x = self.parts.norm("embedding_norm", tf.reshape(x, (-1, width)), self.config.outer_norm_epsilon)
+        x = self.parts.dropout(x, self.config.hidden_dropout)
+        return self.parts.dense("embedding_projection", x) if self.config.norm_before_projection else x
 
     def _layer(self, number: int, x: tf.Tensor, *, first_only: bool) -> tf.Tensor:
         config, name = self.config, self.config.weights_of(number)
@@ -175,14 +174,14 @@ class _Pass:
         if kept is not None:
             skip_inner = self._go_on(skip_inner, kept)
             taken = taken_ffn = self.time
-        if self.alter_context is not None:
-            context = self.alter_context(name, context)
-        out = self._dense_with_ghosts(f"{name}.attention_output", f"{name}.ghost_heads", context, taken)
+        if self.options.alter_context is not None:
+            context = self.options.alter_context(name, context)
+        out = self._with_ghosts(f"{name}.attention_output", f"{name}.ghost_heads", context, taken)
         if not config.use_bottleneck:
-            out = self._dropout(out, config.hidden_dropout)
-        h = self._add_norm(f"{name}.attention_norm", out, skip_inner, config.norm_epsilon)
-        if self.soft_retention is not None and not first_only:
-            h *= tf.reshape(self.ranking.factors(self.soft_retention[number]), (-1, 1))
+            out = self.parts.dropout(out, config.hidden_dropout)
+        h = self.parts.add_norm(f"{name}.attention_norm", out, skip_inner, config.norm_epsilon)
+        if self.options.soft_retention is not None and not first_only:
+            h *= tf.reshape(self.ranking.factors(self.options.soft_retention[number]), (-1, 1))
         self.see(f"{name}.inner.1", h)
         if first_only and reach != reach_ffn:
             h = self._first(h, reach_ffn, taken)
@@ -191,35 +190,35 @@ class _Pass:
             self.see(f"{name}.inner.{ffn + 2}", h)
         if not config.use_bottleneck:
             return self._first(h, 1, taken_ffn) if first_only and reach_ffn > 1 else h
-        out = self._dropout(self._dense(f"{name}.bottleneck_output", h), config.hidden_dropout)
-        return self._add_norm(f"{name}.bottleneck_output_norm", out, skip, config.norm_epsilon)
+        out = self.parts.dropout(self.parts.dense(f"{name}.bottleneck_output", h), config.hidden_dropout)
+        return self.parts.add_norm(f"{name}.bottleneck_output_norm", out, skip, config.norm_epsilon)
 
     def _bottlenecks(self, layer: _Layer, skip: tf.Tensor) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
         """What the parts of a layer with bottlenecks read besides its input, by name; and the skip path inside it."""
         config, name, part = self.config, layer.name, "bottleneck_input"
         # If only the first token is needed, the skip path is computed for it alone, unless attention reads it.
-        short = layer.reach is not None and not config.use_bottleneck_attention and self._has_kernel(name, part)
-        inner = self._dense(f"{name}.{part}", skip) if short else self._read(layer, part)
-        inner = self._norm(f"{name}.{part}_norm", inner, config.norm_epsilon)
+        short = layer.reach is not None and not config.use_bottleneck_attention and self.parts.has_kernel(name, part)
+        inner = self.parts.dense(f"{name}.{part}", skip) if short else self._read(layer, part)
+        inner = self.parts.norm(f"{name}.{part}_norm", inner, config.norm_epsilon)
         found, skip_inner = {"bottleneck": inner}, inner if short else self._reached(layer, inner)
         if "bottleneck_shared" in config.input_readers:
             shared = self._read(layer, "bottleneck_shared")
-            found["shared"] = self._norm(f"{name}.bottleneck_shared_norm", shared, config.norm_epsilon)
+            found["shared"] = self.parts.norm(f"{name}.bottleneck_shared_norm", shared, config.norm_epsilon)
             self.see(f"{name}.shared", found["shared"])
         return found, skip_inner
 
     def _project(self, layer: _Layer, part: str, inner: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """Query, key or value of all tokens."""
         source = self.config.reads(part)
-        return self._read(layer, part) if source == "input" else self._dense(f"{layer.name}.{part}", inner[source])
+        return self._read(layer, part) if source == "input" else self.parts.dense(f"{layer.name}.{part}", inner[source])
 
     def _project_first(self, layer: _Layer, part: str, inner: Mapping[str, tf.Tensor], skip: tf.Tensor) -> tf.Tensor:
         """The same for the first tokens; `skip` is the layer's input for these."""
         source = self.config.reads(part)
         if source != "input":
-            return self._dense(f"{layer.name}.{part}", self._reached(layer, inner[source]))
-        if self._has_kernel(layer.name, part):
-            return self._dense(f"{layer.name}.{part}", skip)
+            return self.parts.dense(f"{layer.name}.{part}", self._reached(layer, inner[source]))
+        if self.parts.has_kernel(layer.name, part):
+            return self.parts.dense(f"{layer.name}.{part}", skip)
         return self._reached(layer, self._read(layer, part))
 
     def _reached(self, layer: _Layer, values: tf.Tensor) -> tf.Tensor:
@@ -228,24 +227,21 @@ class _Pass:
 
     def _read(self, layer: _Layer, part: str) -> tf.Tensor:
         """A part that reads the layer's input, from its own kernel or from the fused one."""
-        return layer.fused[part] if part in layer.fused else self._dense(f"{layer.name}.{part}", layer.input)
+        return layer.fused[part] if part in layer.fused else self.parts.dense(f"{layer.name}.{part}", layer.input)
 
     def _fused_inputs(self, name: str, x: tf.Tensor) -> dict[str, tf.Tensor]:
         """The parts that read the layer's input through the fused kernel."""
         if f"{name}.fused_input.kernel" not in self.table:
             return {}
-        parts = [part for part in self.config.input_readers if not self._has_kernel(name, part)]
-        fused = tf.split(self._dense(f"{name}.fused_input", x), len(parts), -1)
+        parts = [part for part in self.config.input_readers if not self.parts.has_kernel(name, part)]
+        fused = tf.split(self.parts.dense(f"{name}.fused_input", x), len(parts), -1)
         return dict(zip(parts, fused, strict=True))
-
-    def _has_kernel(self, name: str, part: str) -> bool:
-        return f"{name}.{part}.kernel" in self.table
 
     def _reach(self, name: str) -> tuple[int, int]:
         """How many leading tokens attention and FFN of the last layer must compute to get the first one right."""
         side = self.config.ghost_kernel // 2
-        folds = side if self._ghosts(f"{name}.ghost_folds") else 0
-        heads = side if self._ghosts(f"{name}.ghost_heads") else 0
+        folds = side if self.parts.ghosts(f"{name}.ghost_folds") else 0
+        heads = side if self.parts.ghosts(f"{name}.ghost_heads") else 0
         return 1 + folds + heads, 1 + folds
 
     def _at_most(self, tokens: int) -> Any:
@@ -256,54 +252,18 @@ class _Pass:
 
     def _ffn(self, layer: str, number: int, h: tf.Tensor, taken: Any) -> tf.Tensor:
         name, last = f"{layer}.ffn.{number}", number == self.config.num_ffn - 1
-        middle = _ACTIVATIONS[self.config.activation](self._dense(f"{name}.intermediate", h))
+        middle = self.parts.activation(self.parts.dense(f"{name}.intermediate", h))
         self.see(f"{name}.middle", middle)
-        out = self._dense_with_ghosts(f"{name}.output", f"{layer}.ghost_folds", middle, taken)
+        out = self._with_ghosts(f"{name}.output", f"{layer}.ghost_folds", middle, taken)
         if not self.config.use_bottleneck:
-            out = self._dropout(out, self.config.hidden_dropout)
+            out = self.parts.dropout(out, self.config.hidden_dropout)
         epsilon = self.config.outer_norm_epsilon if last else self.config.norm_epsilon
-        return self._add_norm(f"{name}.norm", out, h, epsilon)
+        return self.parts.add_norm(f"{name}.norm", out, h, epsilon)
 
-    def _ghosts(self, name: str) -> bool:
-        return f"{name}.kernel" in self.table or f"{name}.taps" in self.table
-
-    def _dense_with_ghosts(self, name: str, ghost: str, x: tf.Tensor, taken: Any) -> tf.Tensor:
-        """A dense layer on grouped features (heads, folds), with the ghosts of these groups if there are any."""
-        if not self._ghosts(ghost):
-            return self._dense(name, x)
-        # After a rewrite the taps are constants: the kernel after its softmax.
-        taps = self.table.get(f"{ghost}.taps")
-        taps = tf.nn.softmax(self.table[f"{ghost}.kernel"], 0) if taps is None else taps
-        if self.config.ghost_on == GHOST_HEADS:
-            made = self._convolve(x, taps, taken)
-            rows = self.table.get(f"{name}.ghost_kernel")
-            if rows is None:
-                return self._dense(name, tf.concat((x, made), -1))
-            return self._dense(name, x) + tf.matmul(made, rows)
-        groups, count = taps.shape[1], taps.shape[3]
-        kernels = tf.split(self.table[f"{name}.kernel"], groups, 0)
-        parts = [tf.matmul(part, kernel) for part, kernel in zip(tf.split(x, groups, -1), kernels, strict=True)]
-        joined = tf.concat(parts, -1)
-        made = self._convolve(joined, taps, taken)
-        made = tf.matmul(tf.reshape(made, (-1, count)), self.table[f"{ghost}.gain"][:, None])
-        total = tf.reshape(made, (-1, self.config.bottleneck_size))
-        # Not `parts` themselves: tf2onnx would compute each product twice, the second time with the sum as its bias.
-        for part in tf.split(joined, groups, -1):
-            total += part
-        return total + self.table[f"{name}.bias"] if f"{name}.bias" in self.table else total
-
-    def _convolve(self, x: tf.Tensor, taps: tf.Tensor, taken: Any) -> tf.Tensor:
-        """All ghosts of features [batch * time, groups * size], after ReLU.
-
-        One depthwise convolution over an image [time, groups]; its kernel spans all groups and so sums over them.
-        """
-        length, groups, size, count = taps.shape
-        image = tf.reshape(x, (-1, taken, groups, size))
-        real = self.real if taken is self.time else self.real[:, :taken]
-        image *= tf.reshape(real, (-1, taken, 1, 1))  # a ghost of the last token reads the padding next to it
-        image = tf.pad(image, ((0, 0), (length // 2, length // 2), (0, 0), (0, 0)))
-        made = tf.nn.relu(tf.nn.depthwise_conv2d(image, taps, (1, 1, 1, 1), "VALID"))
-        return tf.reshape(made, (-1, size * count))
+    def _with_ghosts(self, name: str, ghost: str, x: tf.Tensor, taken: Any) -> tf.Tensor:
+        """A dense layer with its ghosts, on the first `taken` tokens."""
+        tokens = Leading(real=self.real, count=taken, time=self.time)
+        return self.parts.dense_with_ghosts(name, ghost, x, tokens)
 
     def _attend(
         self, layer: int, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, queries: Any, *, first_only: bool
@@ -311,7 +271,7 @@ class _Pass:
         """The output of the heads, [batch * time, heads * size], and which tokens are kept if some are dropped."""
         size = self.config.head_size
         scores = tf.matmul(self._heads(query, queries), self._heads(key, self.time), transpose_b=True)
-        if not self.form.scaled_query:
+        if not self.options.form.scaled_query:
             scores *= 1.0 / math.sqrt(size)
         self.found.scores.append(scores)
         weights = tf.nn.softmax(scores + self.mask_bias)
@@ -322,7 +282,7 @@ class _Pass:
             self.found.places.append(
                 self.ranking.places if kept is None else tf.gather(self.ranking.places, kept, batch_dims=1)
             )
-        weights = self._dropout(weights, self.config.attention_dropout)
+        weights = self.parts.dropout(weights, self.config.attention_dropout)
         if kept is not None:  # before the product with the values: only these rows are needed
             weights = retention.pick(weights, kept, self.batch)
         context = tf.matmul(weights, self._heads(value, self.time))
@@ -344,13 +304,13 @@ class _Pass:
     def _answer(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
         head, hidden = self.head, self.config.hidden_size
         if head.kind in (BASE, CLASSIFICATION):
-            pooled = x if self.form.first_token_only else self._first(x)
+            pooled = x if self.options.form.first_token_only else self._first(x)
             if "pooler.kernel" in self.table:
-                pooled = tf.tanh(self._dense("pooler", pooled))
+                pooled = tf.tanh(self.parts.dense("pooler", pooled))
             if head.kind == BASE:
                 return {HIDDEN: tf.reshape(x, (-1, self.time, hidden)), POOLED: pooled}
-            return {LOGITS: self._dense("classifier", self._dropout(pooled, self.config.hidden_dropout))}
-        logits = self._dense("classifier", self._dropout(x, self.config.hidden_dropout))
+            return {LOGITS: self.parts.dense("classifier", self.parts.dropout(pooled, self.config.hidden_dropout))}
+        logits = self.parts.dense("classifier", self.parts.dropout(x, self.config.hidden_dropout))
         logits = tf.reshape(logits, (-1, self.time, head.num_labels))
         if head.kind == QUESTION_ANSWERING:
             start, end = tf.unstack(logits, axis=-1)
@@ -362,45 +322,6 @@ class _Pass:
         rows = tf.reshape(x, (-1, self.time if time is None else time, x.shape[-1]))
         return rows[:, 0] if count == 1 else tf.reshape(rows[:, :count], (-1, x.shape[-1]))
 
-    def _dense(self, name: str, x: tf.Tensor) -> tf.Tensor:
-        y = tf.matmul(x, self.table[f"{name}.kernel"])
-        return y + self.table[f"{name}.bias"] if f"{name}.bias" in self.table else y
-
-    def _add_norm(self, name: str, x: tf.Tensor, skip: tf.Tensor, epsilon: float) -> tf.Tensor:
-        if f"{name}.skip" in self.table:
-            skip *= self.table[f"{name}.skip"]
-        return self._norm(name, x + skip, epsilon)
-
-    def _norm(self, name: str, x: tf.Tensor, epsilon: float) -> tf.Tensor:
-        if self.config.norm == LAYER_NORM:
-            mean, variance = tf.nn.moments(x, -1, keepdims=True)
-            x = (x - mean) * tf.math.rsqrt(variance + epsilon)
-        if f"{name}.gamma" in self.table:
-            x *= self.table[f"{name}.gamma"]
-        return x + self.table[f"{name}.beta"] if f"{name}.beta" in self.table else x
-
-    def _dropout(self, x: tf.Tensor, rate: float) -> tf.Tensor:
-        return tf.nn.dropout(x, rate) if self.training and rate else x
-
 
 def _ignore(name: str, values: tf.Tensor) -> None:
     """No observer."""
-
-
-def _gelu(x: tf.Tensor) -> tf.Tensor:
-    # Spelled out: `tf.nn.gelu` becomes Erfc in ONNX, which ONNX Runtime lacks; TFLite fuses this form as well.
-    return 0.5 * x * (1.0 + tf.math.erf(x / math.sqrt(2.0)))
-
-
-def _gelu_tanh(x: tf.Tensor) -> tf.Tensor:
-    return tf.nn.gelu(x, approximate=True)
-
-
-_ACTIVATIONS: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
-    "relu": tf.nn.relu,
-    "relu6": tf.nn.relu6,
-    "gelu": _gelu,
-    "gelu_tanh": _gelu_tanh,
-    "tanh": tf.tanh,
-    "silu": tf.nn.silu,
-}

@@ -50,10 +50,8 @@ class NetworkGraph:
 
     def _run(self, table: Mapping[str, Any], inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         network = self.network
-        found = forward.run(
-            network.config, network.head, table, form=network.form, mask_value=self.mask_value, **inputs
-        )
-        return found.outputs
+        options = forward.Options(form=network.form, mask_value=self.mask_value)
+        return forward.run(network.config, network.head, table, options=options, **inputs).outputs
 
     def predict(self, inputs: Mapping[str, np.ndarray], batch_size: int = 16) -> dict[str, np.ndarray]:
         """Outputs for all rows; inputs that the network does not take are ignored."""

@@ -52,7 +52,8 @@ class Encoder(keras.Model):
         self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor, training: bool = False
     ) -> forward.Activations:
         """Outputs, and what is inside: hidden states and attention scores."""
-        return forward.run(self.config, self.head, self.table, ids=ids, mask=mask, segments=segments, training=training)
+        options = forward.Options(training=training)
+        return forward.run(self.config, self.head, self.table, ids=ids, mask=mask, segments=segments, options=options)
 
     def call(
         self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor, training: bool = False

@@ -44,7 +44,8 @@ def outputs(
 ) -> dict[str, np.ndarray]:
     table = {name: tf.constant(value) for name, value in network.tensors.items()}
     inputs = {name: tf.constant(value) for name, value in given.items()}
-    found = forward.run(network.config, network.head, table, **inputs, form=network.form, alter_context=alter_context)
+    options = forward.Options(form=network.form, alter_context=alter_context)
+    found = forward.run(network.config, network.head, table, **inputs, options=options)
     return {name: value.numpy() for name, value in found.outputs.items()}
 
 

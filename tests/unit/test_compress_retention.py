@@ -130,7 +130,7 @@ def test_importance_is_the_slope_of_a_mask_where_tokens_are_dropped():
             factor[head] += change * (name == f"layers.{layer}")
             return context * np.repeat(factor, network.config.head_size)
 
-        run = forward.run(network.config, network.head, table, **batch, alter_context=mask)
+        run = forward.run(network.config, network.head, table, **batch, options=forward.Options(alter_context=mask))
         return float(loss(run.outputs, None))
 
     for layer in range(3):

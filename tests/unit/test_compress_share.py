@@ -127,7 +127,8 @@ def test_importance_of_shared_weights_is_over_all_their_uses(method):
     def at(number, head, change):
         masks = np.ones((2, 4))
         masks[number, head] += change
-        run = forward.run(shared.config, shared.head, table, **batch(), alter_context=masking(shared, masks))
+        options = forward.Options(alter_context=masking(shared, masks))
+        run = forward.run(shared.config, shared.head, table, **batch(), options=options)
         return float(loss_of(run.outputs))
 
     for number in range(2):

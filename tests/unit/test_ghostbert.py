@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from models_tf.compress.ghosts import add_ghosts, ghosts_for
-from models_tf.encoder import forward
+from models_tf.encoder import forward, parts
 from models_tf.encoder.config import GHOST_FORMS
 from models_tf.encoder.model import Encoder
 from models_tf.encoder.network import Network
@@ -161,15 +161,12 @@ def test_padding_would_matter_if_it_were_not_zeroed(monkeypatch: pytest.MonkeyPa
     short = rows(padded=False, time=6)
     long = {name: np.pad(value, ((0, 0), (0, TIME - 6))) for name, value in short.items()}
     expected = answers(made, short)
-    convolve = forward._Pass._convolve
+    convolve = parts._convolve
 
-    def leaking(self: Any, x: tf.Tensor, taps: tf.Tensor, taken: Any) -> tf.Tensor:
-        real, self.real = self.real, tf.ones_like(self.real)
-        found = convolve(self, x, taps, taken)
-        self.real = real
-        return found
+    def leaking(x: tf.Tensor, taps: tf.Tensor, tokens: parts.Leading) -> tf.Tensor:
+        return convolve(x, taps, dataclasses.replace(tokens, real=tf.ones_like(tokens.real)))
 
-    monkeypatch.setattr(forward._Pass, "_convolve", leaking)
+    monkeypatch.setattr(parts, "_convolve", leaking)
     assert relative_error(answers(made, long), expected) > 1e-3
 
 
@@ -252,7 +249,7 @@ def last_layers_tokens(which: str, kernel: int, time: int = TIME) -> dict[str, i
             seen[name.removeprefix("layers.2.").removeprefix("ffn.0.")] = values.shape[0]
 
     given = {name: tf.constant(value) for name, value in rows(1, padded=False, time=time).items()}
-    forward.run(made.config, made.head, made.tensors, form=made.form, observe=observe, **given)
+    forward.run(made.config, made.head, made.tensors, options=forward.Options(form=made.form, observe=observe), **given)
     return seen
 
 

@@ -30,9 +30,8 @@ def dense(of: Network) -> Network:
 
 def run(of: Network, given: dict[str, np.ndarray], **options: Any) -> Activations:
     table = {name: tf.constant(value) for name, value in of.tensors.items()}
-    return forward.run(
-        of.config, of.head, table, **{name: tf.constant(value) for name, value in given.items()}, **options
-    )
+    inputs = {name: tf.constant(value) for name, value in given.items()}
+    return forward.run(of.config, of.head, table, **inputs, options=forward.Options(**options))
 
 
 def with_any_length(of: Network, given: dict[str, np.ndarray]) -> tuple[tf.Tensor, list[tf.Tensor]]:

@@ -39,7 +39,8 @@ def ranges(network: Network, rows: Mapping[str, np.ndarray]) -> ChannelRanges:
     if not count:
         raise ValueError("Ranges need at least one row. Received: none.")
     table = {name: tf.constant(value) for name, value in network.tensors.items()}
+    options = forward.Options(form=network.form, observe=observe)
     for start in range(0, count, _BATCH):
         batch = {name: tf.constant(values[start : start + _BATCH]) for name, values in inputs.items()}
-        forward.run(network.config, network.head, table, form=network.form, observe=observe, **batch)
+        forward.run(network.config, network.head, table, options=options, **batch)
     return found
