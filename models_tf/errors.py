@@ -5,16 +5,18 @@ Messages are written in flags (`--max-seq-len`). Callers from Python get them in
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-# As they stand in a sentence; not inside of names, paths and quoted values.
-_FLAG = re.compile(r"(?<![^\s(])--([a-z][a-z0-9-]*[a-z0-9])")
+# As they stand in a sentence; not inside of names, paths and quoted values, and not as part of a command.
+_FLAG = re.compile(r"export-mobile \w+ --|(?<![^\s(])--([a-z][a-z0-9-]*[a-z0-9])")
 # Flags whose field has another name. A field of KEY=VALUE texts ends with `overrides`, its flag with `set`.
 _FIELDS = {"max-size": "max_size_bytes", "set": "overrides"}
 
 
 class InputError(ValueError):
     """One line for the user: what was expected, what was received, what to do."""
+
+    as_written: str = ""  # the message in flags, after it was reworded
 
 
 def field_of(flag: str) -> str:
@@ -26,21 +28,20 @@ def field_of(flag: str) -> str:
 @contextlib.contextmanager
 def naming_fields() -> Iterator[None]:
     """An InputError raised inside names fields in place of flags. Around the requests and functions of the API."""
-    with _rewording(lambda text: _FLAG.sub(lambda flag: f"`{field_of(flag[1])}`", text)):
-        yield
-
-
-@contextlib.contextmanager
-def naming_flags(flags: dict[str, str]) -> Iterator[None]:
-    """The other way round, for the command: `flags` by field."""
-    with _rewording(lambda text: re.sub(r"`(\w+)`", lambda name: flags.get(name[1], name[0]), text)):
-        yield
-
-
-@contextlib.contextmanager
-def _rewording(change: Callable[[str], str]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        error.args = (change(str(error)),)
+        error.as_written = error.as_written or str(error)
+        text = _FLAG.sub(lambda flag: f"`{field_of(flag[1])}`" if flag[1] else flag[0], str(error))
+        error.args = (text,)
+        raise
+
+
+@contextlib.contextmanager
+def naming_flags() -> Iterator[None]:
+    """An InputError raised inside names flags again. Around a command."""
+    try:
+        yield
+    except InputError as error:
+        error.args = (error.as_written or str(error),)
         raise

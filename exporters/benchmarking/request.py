@@ -8,7 +8,7 @@ from pathlib import Path
 from exporters.formats.base import FORMATS, Runtime, get
 from exporters.request_fields import check_fields
 from models_tf import registry
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 
 DEFAULT_ROUNDS = 30
 DEFAULT_SECONDS = 60.0
@@ -60,6 +60,7 @@ class BenchRequest:
     adb: bool = False
     benchmark_binary: Path | None = None
 
+    @naming_fields()
     def __post_init__(self) -> None:
         for name in ("runtime", "shape"):  # as typed: `litert,onnxruntime`, or one --shape
             value = getattr(self, name)

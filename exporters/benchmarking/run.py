@@ -16,12 +16,13 @@ from exporters.formats.base import get
 from exporters.formats.model_file import ModelFile
 from exporters.report.versions import cpu_name, versions
 from exporters.request_fields import check_request
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 
 if TYPE_CHECKING:
     from exporters.formats.tflite.file import TfliteFile
 
 
+@naming_fields()
 def bench(request: BenchRequest, *, progress: Progress | None = None, command: str = "") -> BenchResult:
     """Measure how long model files take.
 

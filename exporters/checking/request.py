@@ -5,7 +5,7 @@ from pathlib import Path
 
 from exporters.request_fields import check_fields
 from models_tf.data import DEFAULT_SEPARATOR, check_separator
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,7 @@ class CheckRequest:
     label_separator: str = DEFAULT_SEPARATOR
     seed: int = 0
 
+    @naming_fields()
     def __post_init__(self) -> None:
         check_fields(self)
         check_separator(self.label_separator)

@@ -22,7 +22,7 @@ from exporters.request_fields import check_request
 from exporters.shipped import rows as shipped_rows
 from exporters.shipped.bundled import bundled_rows
 from exporters.shipped.model import Shipped, model_files, open_one
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 from models_tf.tasks.judged import STATISTICS, Judged
 from models_tf.tasks.rows import Columns
 from models_tf.tasks.score import Score
@@ -31,6 +31,7 @@ _CHUNK_ROWS = 256
 _MOST_FLIPS = 10
 
 
+@naming_fields()
 def check(request: CheckRequest, *, progress: Progress | None = None) -> CheckResult:
     """Score every file, compare it with the baseline or the other file, judge the gates.
 

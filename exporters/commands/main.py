@@ -20,7 +20,7 @@ from exporters.console.native_log import open_closed_streams, quiet_native_outpu
 from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_INPUT, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_PASS, ExportError
 from models_tf import extras, registry
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_flags
 from models_tf.folders import open_folders
 
 DISTRIBUTION = "export-mobile"
@@ -101,8 +101,7 @@ def _dispatch(arguments: list[str]) -> int:
                 + registry.nearest(name, tuple(COMMANDS))
             )
     typed = [PROGRAM, *([] if name == EXPORT else [name]), *arguments]
-    parser = parser_of(name)
-    options = parser.read(arguments)
+    options = parser_of(name).read(arguments)
     if getattr(options, "version", False):
         return _version()
     options.command = shlex.join(typed)
@@ -111,7 +110,7 @@ def _dispatch(arguments: list[str]) -> int:
         extras.require(extras.EXPORT, "An export" if name == EXPORT else f"{PROGRAM} {name}")
     with quiet_native_output(enabled=heavy and not options.debug) as streams:
         terminal = Terminal(*streams)
-        with contextlib.closing(terminal), parser.naming_flags():
+        with contextlib.closing(terminal), naming_flags():
             return command(name).run(options, terminal)
 
 

@@ -1,13 +1,12 @@
 """The parser of every command: one-line usage errors, rare flags only in `--help-all`, examples last."""
 
 import argparse
-import contextlib
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from models_tf import registry
-from models_tf.errors import InputError, naming_flags
+from models_tf.errors import InputError
 
 PROGRAM = "export-mobile"
 
@@ -50,10 +49,6 @@ class Parser(argparse.ArgumentParser):
             flags = tuple(self._option_string_actions)  # argparse has no public list of its flags
             self.error(f"Unknown argument. Received: {unknown[0]}.{registry.nearest(unknown[0], flags)}")
         return options
-
-    def naming_flags(self) -> contextlib.AbstractContextManager[None]:
-        """An InputError raised inside names the flags of this command."""
-        return naming_flags({action.dest: flag for action in self._actions for flag in action.option_strings[:1]})
 
     def error(self, message: str) -> NoReturn:
         end = "" if message.endswith(("?", ".")) else "."

@@ -11,11 +11,12 @@ from exporters.console.progress import Progress
 from exporters.integrity.request import VerifyRequest
 from exporters.integrity.result import CHANGED, EXTRA, MISSING, Problem, VerifyResult, difference
 from exporters.request_fields import check_request
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 from models_tf.folders import manifest
 from models_tf.folders.manifest import Entry, Manifest
 
 
+@naming_fields()
 def verify(request: VerifyRequest, *, progress: Progress | None = None) -> VerifyResult:
     """Check every file of a folder against its manifest.
 

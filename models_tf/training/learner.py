@@ -1,6 +1,5 @@
 """`Learner`: what the training loop needs to know of a kind of model. The loop itself is in `trainer.py`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,7 +20,7 @@ class Measured:
 class Learner(Protocol):
     """`weights` are averaged and kept; `state` is what else a resumed training needs, with the stages' optimizers."""
 
-    stages: Sequence[Stage]
+    stages: list[Stage]
     weights: list[tf.Variable]
     state: list[tf.Variable]
 

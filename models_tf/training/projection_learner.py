@@ -127,7 +127,7 @@ class ProjectionLearner:
             settings=settings,
             class_weights=tf.constant(weights, tf.float32),
         )
-        self.stages = [stage]
+        self.stages: list[Stage] = [stage]
 
     def evaluate(self, distortion: float = 0.0) -> Measured:
         """Accuracy on the dev file (multi-label: of single decisions)."""

@@ -54,9 +54,10 @@ class LoopSettings:
         for name, (low, high) in self.RANGES.items():
             value = getattr(self, name)
             if not low <= value <= high:
-                raise ValueError(f"`{name}` must be {low} to {high}. Received: {value}.")
+                flag = "--" + name.replace("_", "-")
+                raise ValueError(f"{flag} must be {low} to {high}. Received: {value}.")
         if self.teacher and self.teacher_logits:
-            raise ValueError("`teacher` and `teacher_logits` exclude each other. Received: both.")
+            raise ValueError("--teacher and --teacher-logits exclude each other. Received: both.")
 
     def to_dict(self) -> dict[str, Any]:
         """Without the places of files: what another machine needs to repeat the run."""
@@ -82,6 +83,6 @@ class TrainingSettings(LoopSettings):
         super().__post_init__()
         if self.class_weights not in CLASS_WEIGHTS:
             raise ValueError(
-                f"`class_weights` must be one of {', '.join(CLASS_WEIGHTS)}. Received: {self.class_weights}."
+                f"--class-weights must be one of {', '.join(CLASS_WEIGHTS)}. Received: {self.class_weights}."
             )
         check_separator(self.label_separator)

@@ -57,9 +57,9 @@ class TokenSettings(LoopSettings):
         super().__post_init__()
         check_task(self.task)
         if len(self.teacher) > 1:
-            raise ValueError(f"`teacher` of a token model must be one. Received: {len(self.teacher)}.")
+            raise ValueError(f"--teacher of a token model must be one. Received: {len(self.teacher)}.")
         if self.init_from_teacher and (not self.teacher or self.checkpoint):
-            raise ValueError("`init_from_teacher` needs a teacher and no checkpoint. Received: another combination.")
+            raise ValueError("--init-from-teacher needs a teacher and no checkpoint. Received: another combination.")
         for name in ("hidden_weight", "attention_weight"):
             if getattr(self, name) and not self.teacher:
                 flag = "--" + name.replace("_", "-")
@@ -68,14 +68,14 @@ class TokenSettings(LoopSettings):
             raise ValueError("--movement needs --checkpoint, a trained model to prune. Received: --movement alone.")
         self._check_unlabelled()
         if self.transfer not in TRANSFERS:
-            raise ValueError(f"`transfer` must be one of {', '.join(TRANSFERS)}. Received: {self.transfer}.")
+            raise ValueError(f"--transfer must be one of {', '.join(TRANSFERS)}. Received: {self.transfer}.")
         if self.transfer != NONE and not self.teacher:
             raise ValueError(f"--transfer needs --teacher. Received: --transfer {self.transfer} alone.")
 
     def _check_unlabelled(self) -> None:
         rate = self.distill_learning_rate
         if rate is not None and not 1e-9 <= rate <= 10.0:
-            raise ValueError(f"`distill_learning_rate` must be 1e-09 to 10.0. Received: {rate}.")
+            raise ValueError(f"--distill-learning-rate must be 1e-09 to 10.0. Received: {rate}.")
         if self.unlabelled is None:
             return
         if not self.teacher:

@@ -126,7 +126,7 @@ def test_multi_label_trains(tmp_path: Path) -> None:
         (["--set", "embedding_size=big"], "takes a int"),
         (["--max-seq-len", "0"], "--max-seq-len must be 1 to"),
         (["--max-seq-len", "99999999"], "--max-seq-len must be 1 to"),
-        (["--epochs", "0"], "`epochs` must be 1 to"),
+        (["--epochs", "0"], "--epochs must be 1 to"),
         (["--text-column", "body"], "Received: text, label"),
         (["--train", "absent.tsv"], "no such file"),
         (["--resume"], "resume.safetensors"),

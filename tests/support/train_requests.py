@@ -1,6 +1,5 @@
 """Requests of trainings for tests, written as the flags of the command; and what a training shows."""
 
-from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from exporters import TrainRequest, train
 from exporters.commands.main import parser_of
 from exporters.commands.train import request_of
+from models_tf.errors import naming_flags
 from models_tf.training.folder import TrainingFolder
 from models_tf.training.progress import Progress
 
@@ -22,10 +22,6 @@ def run(*flags: str, progress: Progress | None = None, command: str = "") -> dic
     """The record of a training in this process; errors name flags, as in the command."""
     with naming_flags():
         return train(request(*flags), progress=progress, command=command).to_dict()
-
-
-def naming_flags() -> AbstractContextManager[None]:
-    return parser_of("train").naming_flags()
 
 
 class Lines:

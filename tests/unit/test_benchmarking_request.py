@@ -26,24 +26,24 @@ def files(tmp_path) -> tuple[Path, Path]:
         ({"files": ("model.pb",)}, ["bench takes .tflite or .onnx files", "model.pb"]),
         ({"files": ("absent.onnx",)}, ["absent.onnx (no such file)"]),
         ({"files": "absent.onnx"}, ["`files` must be a list of paths", "absent.onnx"]),
-        ({"threads": 0}, ["--threads must be 1 to 256. Received: 0."]),
+        ({"threads": 0}, ["`threads` must be 1 to 256. Received: 0."]),
         ({"threads": "two"}, ["`threads` must be a whole number", "two"]),
-        ({"rounds": 4}, ["--rounds must be 5 to"]),
-        ({"seconds": 0}, ["--seconds must be above 0"]),
-        ({"seconds": float("nan")}, ["--seconds must be above 0", "nan"]),
-        ({"clock": "sun"}, ["--clock must be cpu or wall. Received: sun."]),
-        ({"runtime": "litrt"}, ["--runtime must be some of litert, tflite-runtime, onnxruntime, all", "mean litert?"]),
-        ({"runtime": "litert"}, ["b.onnx runs in onnxruntime. Received: --runtime litert."]),
-        ({"shape": "ids"}, ["--shape must be an input and its sizes, such as ids=1,64. Received: 'ids'."]),
-        ({"shape": ("ids=1,0",)}, ["--shape must be", "ids=1,0"]),
-        ({"shape": ("ids=1,-1",)}, ["--shape must be", "ids=1,-1"]),
-        ({"shape": ("=1",)}, ["--shape must be"]),
-        ({"shape": ("ids=1,9999999999",)}, ["--shape must be"]),
-        ({"seed": -1}, ["--seed must be 0"]),
-        ({"benchmark_binary": "tool"}, ["--benchmark-binary is for --adb"]),
-        ({"adb": True}, ["--adb runs .tflite files", "b.onnx"]),
-        ({"adb": True, "runtime": "litert"}, ["--adb runs its own binary: leave out --runtime"]),
-        ({"adb": True, "clock": "cpu"}, ["--adb measures wall-clock time"]),
+        ({"rounds": 4}, ["`rounds` must be 5 to"]),
+        ({"seconds": 0}, ["`seconds` must be above 0"]),
+        ({"seconds": float("nan")}, ["`seconds` must be above 0", "nan"]),
+        ({"clock": "sun"}, ["`clock` must be cpu or wall. Received: sun."]),
+        ({"runtime": "litrt"}, ["`runtime` must be some of litert, tflite-runtime, onnxruntime, all", "mean litert?"]),
+        ({"runtime": "litert"}, ["b.onnx runs in onnxruntime. Received: `runtime` litert."]),
+        ({"shape": "ids"}, ["`shape` must be an input and its sizes, such as ids=1,64. Received: 'ids'."]),
+        ({"shape": ("ids=1,0",)}, ["`shape` must be", "ids=1,0"]),
+        ({"shape": ("ids=1,-1",)}, ["`shape` must be", "ids=1,-1"]),
+        ({"shape": ("=1",)}, ["`shape` must be"]),
+        ({"shape": ("ids=1,9999999999",)}, ["`shape` must be"]),
+        ({"seed": -1}, ["`seed` must be 0"]),
+        ({"benchmark_binary": "tool"}, ["`benchmark_binary` is for `adb`"]),
+        ({"adb": True}, ["`adb` runs .tflite files", "b.onnx"]),
+        ({"adb": True, "runtime": "litert"}, ["`adb` runs its own binary: leave out `runtime`"]),
+        ({"adb": True, "clock": "cpu"}, ["`adb` measures wall-clock time"]),
     ],
 )
 def test_bad_values_are_refused_in_one_line(files, values, words):
@@ -77,7 +77,7 @@ def test_named_runtimes_run_what_they_can(files, monkeypatch):
 def test_all_means_those_that_are_installed(files, monkeypatch):
     monkeypatch.setattr(module, "_is_installed", lambda runtime: runtime.name != "tflite-runtime")
     assert runs(BenchRequest(files=files, runtime=("all",))) == [("a.tflite", "litert"), ("b.onnx", "onnxruntime")]
-    with pytest.raises(InputError, match="--runtime tflite-runtime needs tflite-runtime, which is not installed"):
+    with pytest.raises(InputError, match="`runtime` tflite-runtime needs tflite-runtime, which is not installed"):
         BenchRequest(files=files[:1], runtime="tflite-runtime")
 
 

@@ -83,7 +83,7 @@ def test_shapes_resize_the_inputs_of_both_formats(lookups):
 
 
 def test_a_shape_of_no_input_is_refused_with_the_names(lookups):
-    with pytest.raises(InputError, match=r"--shape must name an input: ids, mask\. Received: idz\."):
+    with pytest.raises(InputError, match=r"`shape` must name an input: ids, mask\. Received: idz\."):
         bench(BenchRequest(files=lookups, shape="idz=1,8", **QUICK))
 
 

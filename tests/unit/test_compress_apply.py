@@ -140,7 +140,7 @@ def test_the_layers_that_change_least_go():
         ({"remove_heads": ((2, (0,)),), "drop_layers": "top:1"}, "layer 2, which is dropped"),
         ({"prune_heads": 0.5, "min_heads": 5}, "--min-heads must be 1 to 4"),
         ({"ghosts": 5}, "at most the 4 heads. Received: 5"),
-        ({"ghosts": 1, "ghost_kernel": 2}, "--ghost-kernel must be an odd number"),
+        ({"ghosts": 1, "ghost_kernel": 2}, "`ghost_kernel` must be an odd number"),
         ({"prune_heads": 0.5}, "rows with labels. Received: no such rows"),
         ({"prune_ffn": 0.5}, "rows with labels"),
     ],

@@ -11,7 +11,7 @@ from models_tf.compress.importance import measure
 from models_tf.compress.retention import keep_tokens
 from models_tf.compress.settings import Compression, parse_retention
 from models_tf.encoder import forward
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_flags
 from support.compress_cases import LABELS, bert, outputs, stored
 from support.random_encoders import TIME, relative_error, rows
 
@@ -75,7 +75,7 @@ def test_the_numbers_are_for_the_layers_that_are_left(tmp_path):
     ],
 )
 def test_a_wrong_list_is_one_line_that_names_the_flag(text, words):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as caught, naming_flags():
         compress(stored(bert()), Compression(retention=parse_retention(text)))
     assert words in str(caught.value)
     assert "`" not in str(caught.value)
@@ -89,7 +89,7 @@ def test_the_count_that_is_asked_for_is_that_of_the_layers_left():
 
 
 def test_ghosts_and_contribution_are_refused_beside_a_retention():
-    with pytest.raises(InputError, match="Received: --ghosts and --retention"):
+    with pytest.raises(InputError, match="Received: `ghosts` and `retention`"):
         Compression(retention=(3, 2, 1), ghosts=1)
     kept = compress(stored(bert()), Compression(retention=(9, 6, 3))).checkpoint
     with pytest.raises(InputError, match="compares the tokens before and behind a layer"):

@@ -86,7 +86,7 @@ def test_layers_of_two_widths_and_ghosts_cannot_share():
         share_layers(uneven, 1)
     with pytest.raises(InputError, match="as many heads and FFN neurons"):
         compress(stored(uneven), Compression(share_layers=1))
-    with pytest.raises(InputError, match="Received: --ghosts and --share-layers"):
+    with pytest.raises(InputError, match="Received: `ghosts` and `share_layers`"):
         Compression(share_layers=1, ghosts=1)
     ghostly = compress(stored(bert()), Compression(ghosts=1)).checkpoint
     with pytest.raises(InputError, match="--share-layers is for layers without ghosts"):

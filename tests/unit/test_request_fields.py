@@ -10,7 +10,7 @@ import pytest
 import exporters
 from exporters.commands.main import parser_of
 from exporters.request_fields import check_fields
-from models_tf.errors import InputError, field_of, naming_fields
+from models_tf.errors import InputError, field_of, naming_fields, naming_flags
 
 # What each request needs at least; the files do not exist, which is another matter.
 NEEDED = {
@@ -19,6 +19,9 @@ NEEDED = {
     "ExplainRequest": {"checkpoint": "x", "text": ["a"]},
     "TrainRequest": {"train": "a.tsv", "dev": "b.tsv", "output": "out"},
     "CompressRequest": {"checkpoint": "x", "output": "out", "compression": exporters.Compression(prune_heads=0.5)},
+    "CheckRequest": {"model": "x"},
+    "BenchRequest": {"files": ["x.onnx"]},
+    "VerifyRequest": {"folder": "x"},
     "AblateRequest": {"checkpoint": "x", "data": "a.tsv"},
 }
 
@@ -79,11 +82,24 @@ def test_a_caller_from_python_reads_fields_and_no_flags(name, fields, line):
 def test_the_command_reads_flags_of_the_same_fields(name):
     parser = parser_of(name.removesuffix("Request").lower())
     names = {field.name for field in dataclasses.fields(getattr(exporters, name))}
-    flags = {action.dest: action.option_strings[0] for action in parser._actions if action.dest in names}
-    assert {name: field_of(flag) for name, flag in flags.items()} == {name: name for name in flags}
-    with pytest.raises(InputError) as caught, parser.naming_flags(), naming_fields():
-        raise InputError(f"{' '.join(flags.values())} x--y '--z' must be. Received: a `word`, (--output).")
-    assert str(caught.value) == f"{' '.join(flags.values())} x--y '--z' must be. Received: a `word`, (--output)."
+    flags = {field_of(flag): flag for flag in parser._option_string_actions}
+    assert names & {action.dest for action in parser._actions if action.option_strings} <= set(flags)
+    shown = " ".join(flags[name] for name in names & set(flags))
+    text = f"{shown} x--y '--z' must be. Received: a `key` (--debug)."
+    with pytest.raises(InputError) as caught, naming_fields():
+        raise InputError(text)
+    fields = " ".join(f"`{name}`" for name in names & set(flags))
+    assert str(caught.value) == f"{fields} x--y '--z' must be. Received: a `key` (`debug`)."
+    with pytest.raises(InputError) as again, naming_flags(), naming_fields(), naming_fields():
+        raise InputError(text)
+    assert str(again.value) == text
+
+
+def test_a_command_in_a_message_keeps_its_flags():
+    text = "Make one with export-mobile compress --retention."
+    with pytest.raises(InputError) as caught, naming_fields():
+        raise InputError(text)
+    assert str(caught.value) == text
 
 
 def test_a_function_names_fields_too(tmp_path):
@@ -150,6 +166,6 @@ def test_an_ablation_does_not_write_over_what_it_reads(tmp_path, monkeypatch, ou
     Path("mine").mkdir()
     Path("mine/config.json").write_text("{}")
     Path("data.tsv").write_text("text\tlabel\n")
-    with pytest.raises(InputError, match="--output must not"):
+    with pytest.raises(InputError, match="`output` must not"):
         exporters.AblateRequest(checkpoint="mine", data="data.tsv", output=output, force=True)
     exporters.AblateRequest(checkpoint="mine", data="data.tsv", output="new.json")

@@ -133,7 +133,7 @@ def test_a_label_that_holds_the_separator_can_come_from_a_json_list(tmp_path):
 
 
 def test_an_empty_label_separator_is_refused():
-    with pytest.raises(InputError, match="--label-separator"):
+    with pytest.raises(InputError, match="`label_separator`"):
         ExportRequest(label_separator="")
 
 

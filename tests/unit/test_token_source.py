@@ -94,7 +94,7 @@ def test_a_vocabulary_of_another_size_is_refused(tmp_path):
 
 
 def test_what_the_user_should_know_of_a_checkpoint_is_in_its_notes(tmp_path):
-    folder = write_checkpoint(tmp_path / "mine")
+    folder = write_checkpoint(tmp_path / "mine", "bert")
     assert TokenSource.load(ExportRequest(checkpoint=folder)).notes == ()
     save_state(folder, Position(epoch=2), {}, [], 5)
     few = Compression(prune_heads=0.01, head_importance="random")
