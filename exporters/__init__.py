@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from exporters.checking.request import CheckRequest as CheckRequest
     from exporters.checking.result import CheckResult as CheckResult
     from exporters.checking.run import check as check
+    from exporters.comparison.request import CompareRequest as CompareRequest
+    from exporters.comparison.result import Comparison as Comparison
+    from exporters.comparison.run import compare as compare
     from exporters.compression.request import CompressRequest as CompressRequest
     from exporters.compression.result import CompressResult as CompressResult
     from exporters.compression.run import compress as compress
@@ -52,6 +55,8 @@ _HOME = {
     "BenchResult": "exporters.benchmarking.result",
     "CheckRequest": "exporters.checking.request",
     "CheckResult": "exporters.checking.result",
+    "CompareRequest": "exporters.comparison.request",
+    "Comparison": "exporters.comparison.result",
     "CompressRequest": "exporters.compression.request",
     "CompressResult": "exporters.compression.result",
     "Compression": "models_tf.compress.settings",
@@ -71,6 +76,7 @@ _HOME = {
     "ablate": "exporters.ablation.run",
     "bench": "exporters.benchmarking.run",
     "check": "exporters.checking.run",
+    "compare": "exporters.comparison.run",
     "compress": "exporters.compression.run",
     "explain": "exporters.explanation.run",
     "export": "exporters.pipeline",
@@ -87,6 +93,8 @@ __all__ = [
     "BenchResult",
     "CheckRequest",
     "CheckResult",
+    "CompareRequest",
+    "Comparison",
     "CompressRequest",
     "CompressResult",
     "Compression",
@@ -106,6 +114,7 @@ __all__ = [
     "ablate",
     "bench",
     "check",
+    "compare",
     "compress",
     "explain",
     "export",

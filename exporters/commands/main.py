@@ -36,13 +36,14 @@ COMMANDS = {
     "inspect": "show what a .tflite or .onnx file holds and what runtimes do with it",
     "bench": "measure how long model files take, side by side",
     "check": "score shipped files and fail when they got worse",
+    "compare": "compare exports by size, accuracy and latency",
     "verify": "check that a folder is what an export wrote",
     "models": "list the models",
     "clean": "find and remove what killed runs left behind",
     "completion": "print a shell completion script",
 }
 # These need only the base install.
-LIGHT = ("bench", "check", "inspect", "verify", "models", "clean", "completion")
+LIGHT = ("bench", "check", "compare", "inspect", "verify", "models", "clean", "completion")
 
 
 class Command(Protocol):

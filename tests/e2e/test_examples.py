@@ -74,6 +74,13 @@ def test_the_check_example_compares_two_files(snips_export: Path) -> None:
     assert "text_int8.tflite: 94." in run("check_from_python.py", lite, rows, onnx)
 
 
+def test_the_compare_example_names_the_frontier(snips_export: Path) -> None:
+    out = run("compare_from_python.py", snips_export)
+    size = min(path.stat().st_size for path in snips_export.iterdir() if path.suffix in (".tflite", ".onnx"))
+    assert f": {size:,} bytes, " in out
+    assert "smallest" in next(line for line in out.splitlines() if f"{size:,} bytes" in line)
+
+
 def test_the_verify_example_finds_a_changed_file(snips_export: Path, tmp_path: Path) -> None:
     assert run("verify_from_python.py", snips_export) == "passed\n"
     copy = shutil.copytree(snips_export, tmp_path / "copy")

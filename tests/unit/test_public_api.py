@@ -25,6 +25,8 @@ def test_the_package_offers_exactly_these_names():
         "BenchResult",
         "CheckRequest",
         "CheckResult",
+        "CompareRequest",
+        "Comparison",
         "CompressRequest",
         "CompressResult",
         "Compression",
@@ -44,6 +46,7 @@ def test_the_package_offers_exactly_these_names():
         "ablate",
         "bench",
         "check",
+        "compare",
         "compress",
         "explain",
         "export",
@@ -88,7 +91,7 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "name", ["export", "train", "compress", "ablate", "profile", "explain", "inspect", "bench", "verify"]
+    "name", ["export", "train", "compress", "ablate", "profile", "explain", "inspect", "bench", "verify", "compare"]
 )
 def test_anything_but_the_request_of_a_function_is_refused_in_one_line(name):
     with pytest.raises(InputError, match=r"`request` must be a \w+Request\. Received: {'model': 'prado'}"):
