@@ -3,7 +3,7 @@
 from typing import Any
 
 from exporters.comparison import text
-from exporters.comparison.chart import chart
+from exporters.comparison.chart import panels
 from exporters.comparison.result import Comparison
 from exporters.report.html import environment
 
@@ -18,7 +18,7 @@ def page(found: Comparison) -> str:
         ],
         "picks": [_pick(found, name, number) for name, number in found.picks.items()],
         "limits": text.limits(found),
-        "chart": chart(found),
+        "panels": panels(found),
         "about": [text.ABOUT_FRONTIER, *([text.ABOUT_INTERVAL] if found.metric else []), text.ABOUT_TIME],
     }
     return str(environment().get_template("compare.html").render(**values))

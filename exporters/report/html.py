@@ -19,11 +19,11 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 def page(report: Report) -> str:
     """The whole document."""
-    return str(_environment().get_template("report.html").render(**_values(report)))
+    return str(environment().get_template("report.html").render(**_values(report)))
 
 
 @functools.cache
-def _environment() -> Any:
+def environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 

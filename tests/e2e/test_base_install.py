@@ -88,6 +88,15 @@ def test_shipped_files_run_in_the_base_install(base, tmp_path):
     timed = called(base / "export-mobile", "bench", *names, "--rounds", 5, "--json", cwd=tmp_path)
     assert timed.returncode == 0, timed.stderr
     assert [file["path"] for file in json.loads(timed.stdout)["files"]] == names
+    for arguments in (["verify", "out"], ["compare", "out"], ["compare", "out", "--format", "markdown"]):
+        done = called(base / "export-mobile", *arguments, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "out" in done.stdout
+    for arguments in (["verify", "out", "--rebuild"], ["compare", "out", "--output", "page.html"]):
+        done = called(base / "export-mobile", *arguments, cwd=tmp_path)
+        assert done.returncode == 2, done.stderr
+        assert 'pip install "export-mobile[export]"' in done.stderr.splitlines()[0]
+    assert not (tmp_path / "page.html").exists()
 
 
 @pytest.mark.parametrize("model", ["prado", "bert"])
