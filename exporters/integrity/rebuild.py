@@ -15,6 +15,7 @@ from typing import Any
 
 from exporters.console.progress import Progress
 from exporters.integrity.result import DIFFERENT, Problem, difference
+from exporters.report.inputs import InputRecord
 from exporters.report.versions import versions
 from exporters.request_record import from_record
 from models_tf import extras
@@ -47,13 +48,14 @@ def rebuild(folder: Path, found: Manifest, problems: Sequence[Problem], *, progr
     from exporters.pipeline import export
 
     try:
-        export(wanted, progress=progress)
+        again = export(wanted, progress=progress)
         made = manifest.load(output)
     finally:
         shutil.rmtree(output, ignore_errors=True)
     names = _compared(report)
     differences = tuple(_differences(found.files, made.files, names))
-    return Rebuilt(files=len(names), problems=differences, notes=tuple(_other_versions(report)) if differences else ())
+    notes = [*_other_inputs(report, again.inputs), *(_other_versions(report) if differences else ())]
+    return Rebuilt(files=len(names), problems=differences, notes=tuple(notes))
 
 
 def _report(folder: Path, problems: Sequence[Problem]) -> Mapping[str, Any]:
@@ -93,6 +95,17 @@ def _differences(before: Mapping[str, Entry], after: Mapping[str, Entry], names:
             yield Problem(kind=DIFFERENT, file=name, detail=detail)
         elif before[name] != after[name]:
             yield Problem(kind=DIFFERENT, file=name, detail=difference(before[name], after[name]))
+
+
+def _other_inputs(report: Mapping[str, Any], now: Sequence[InputRecord]) -> Iterator[str]:
+    """Files that were read then and are others now. Bundled ones lie elsewhere on another machine: the name counts."""
+    found = report.get("inputs")
+    then = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    before = {(str(one.get("role")), Path(str(one.get("path"))).name, one.get("sha256")) for one in then}
+    after = {(one.role, Path(one.path).name, one.sha256) for one in now}
+    changed = sorted({f"{role} {name}" for role, name, _ in before ^ after}) if before else []
+    if changed:
+        yield f"Not the same input as then: {', '.join(changed)}."
 
 
 def _other_versions(report: Mapping[str, Any]) -> Iterator[str]:

@@ -53,10 +53,11 @@ class VerifyResult:
 
     def lines(self) -> list[str]:
         """What the command prints: one line for each problem, or one that all is well."""
+        notes = [f"note: {note}" for note in self.notes]
         if self.problems:
-            return [*(problem.line for problem in self.problems), *(f"note: {note}" for note in self.notes)]
+            return [*(problem.line for problem in self.problems), *notes]
         again = f", and {self.rebuilt} made again are the same byte for byte" if self.rebuilt else ""
-        return [f"passed: {self.files} files of {self.folder} are as {self.command} wrote them{again}"]
+        return [*notes, f"passed: {self.files} files of {self.folder} are as {self.command} wrote them{again}"]
 
     def to_json(self) -> str:
         values: dict[str, Any] = {"passed": self.passed, "exit_code": self.exit_code, **dataclasses.asdict(self)}

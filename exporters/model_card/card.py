@@ -12,10 +12,10 @@ from exporters.formats.model_file import Signature, TensorInfo
 from exporters.formats.tensor_names import FEATURES, TEXT
 from exporters.model_card import calls
 from exporters.model_card.front_matter import front_matter, pipeline_tag, shipped_stages
-from exporters.report import tables
+from exporters.report import figures, tables
 from exporters.report.escaping import markdown_code, markdown_text
 from exporters.report.report import Report
-from models_tf.tasks.score import Score, metric_title, metric_unit
+from models_tf.tasks.score import metric_title
 
 FILE = "README.md"
 _SHOWN_LABELS = 20
@@ -140,10 +140,16 @@ def _accuracy(report: Report) -> list[str]:
         return ["Not measured."]
     first = report.accuracy[0].score
     rows = [
-        (markdown_text(stage.stage), _points(stage.score), f"{0.0 - stage.drop:+.2f}", str(stage.score.n))
+        (
+            markdown_text(stage.stage),
+            figures.points(stage.score),
+            figures.interval(stage.score),
+            figures.change(stage),
+            str(stage.score.n),
+        )
         for stage in shipped_stages(report)
     ]
-    header = ("stage", f"{metric_title(first.metric)}, standard error", "change", "n")
+    header = ("stage", metric_title(first.metric), "95 % interval", "change", "n")
     return [
         f"On {report.data['eval_rows']} rows of {markdown_code(Path(report.data['eval_source']).name)}.",
         tables.markdown(header, rows),
@@ -162,10 +168,6 @@ def _limits(report: Report, files: Mapping[str, Signature]) -> list[str]:
     found += [markdown_text(f"{failure.gate}: {failure.message}") for failure in report.failures]
     found += [markdown_text(note) for note in report.notes]
     return found if report.request.get("license") else [*found, _LICENSE]
-
-
-def _points(score: Score) -> str:
-    return f"{score.value:.2f}{metric_unit(score.metric)} ± {score.standard_error:.2f}"
 
 
 def _text(value: str | None) -> str:

@@ -24,6 +24,7 @@ def page(report: Report) -> str:
 
 @functools.cache
 def environment() -> Any:
+    """What renders a template: every value is escaped and cleaned. Other pages use it, too."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 

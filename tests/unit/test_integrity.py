@@ -1,5 +1,6 @@
 """`verify`: every change to a folder is one line, and a manifest that cannot be trusted is exit code 2."""
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -10,6 +11,7 @@ from exporters import ExportRequest, VerifyRequest, verify
 from exporters.commands import main as cli
 from exporters.errors import ParityError
 from exporters.integrity import rebuild
+from exporters.report.inputs import InputRecord
 from exporters.request_record import from_record, to_record
 from models_tf.compress.settings import Compression
 from models_tf.errors import InputError
@@ -204,6 +206,19 @@ def test_a_request_survives_its_record(tmp_path):
     assert (again.compression, again.vocab_data, again.max_drop) == (request.compression, (rows,), 0.5)
     kept = ExportRequest(model="bert", checkpoint=tmp_path, compression=Compression(retention=(9, 5), share_layers=2))
     assert from_record(json.loads(json.dumps(to_record(kept))), output=tmp_path).compression == kept.compression
+
+
+def test_inputs_that_are_no_longer_the_same_are_named():
+    def record(role: str, path: str, digit: str) -> InputRecord:
+        return InputRecord(role=role, path=path, size_bytes=1, sha256=digit * 64)
+
+    then = [record("checkpoint", "config.json", "1"), record("eval_data", "/there/eval.tsv", "2")]
+    report = {"inputs": [dataclasses.asdict(one) for one in then]}
+    assert list(rebuild._other_inputs(report, [then[0], record("eval_data", "/here/eval.tsv", "2")])) == []
+    (note,) = rebuild._other_inputs(report, [then[0], record("eval_data", "/there/eval.tsv", "3")])
+    assert note == "Not the same input as then: eval_data eval.tsv."
+    for damaged_report in ({}, {"inputs": None}, {"inputs": [3]}):
+        assert list(rebuild._other_inputs(damaged_report, then)) == []
 
 
 def test_files_that_differ_or_are_not_written_again_are_named():
