@@ -22,6 +22,7 @@ from models_tf.ops.projection import reference
 from models_tf.ops.projection.config import ProjectionConfig
 from quantize.recipe import RECIPES
 from support.export_command import DOCUMENTS, LABELS, assert_examples_fit_their_schema, everything_under, run
+from support.reports import assert_report_is_whole
 
 KB = 1024
 
@@ -36,6 +37,7 @@ def assert_complete(folder: Path, recipe: str) -> dict:
     models = [f"{graph}_{suffix}.{target}" for graph in ("features", "text") for target in ("tflite", "onnx")]
     assert everything_under(folder) == sorted([*models, *DOCUMENTS, "labels.txt", "projection.json"])
     assert_examples_fit_their_schema(folder)
+    assert_report_is_whole(load(folder))
     report = load(folder)
     assert report["passed"]
     assert report["exit_code"] == 0

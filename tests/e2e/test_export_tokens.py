@@ -17,6 +17,7 @@ from models_tf.checkpoints import encoder as checkpoint
 from quantize.recipe import RECIPES
 from support.checkpoints import LABELS, LENGTH, write_checkpoint
 from support.export_command import DOCUMENTS, assert_examples_fit_their_schema, everything_under, run
+from support.reports import assert_report_is_whole
 
 CLASSES = LABELS["classification"]
 
@@ -89,6 +90,7 @@ def assert_complete(
     expected = sorted([*models, *beside, *pictures, *DOCUMENTS, "model.json"])
     assert everything_under(folder) == expected
     assert_examples_fit_their_schema(folder)
+    assert_report_is_whole(load(folder))
     assert {failure["gate"] for failure in report["failures"]} == set(failed), report["failures"]
     for file in report["files"]:
         content = (folder / file["name"]).read_bytes()

@@ -1,18 +1,25 @@
-"""A small report with everything in it, made by hand, for tests of how it is shown."""
+"""A small report made by hand, with everything in it; and what is true of the report of every export."""
 
 import dataclasses
+import hashlib
+import json
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 
+import exporters
 from exporters.data.text_rows import TextRows
 from exporters.formats.layers import LayerBytes
 from exporters.report.inputs import InputRecord
-from exporters.report.report import FileRecord, Latency, Report, StageScore
+from exporters.report.report import REPORT_VERSION, FileRecord, Latency, Report, StageScore
 from exporters.verification.evaluate import Score
 from exporters.verification.parity import Parity
 from exporters.verification.quality import Answers, qualities
 
+SCHEMA = json.loads((Path(exporters.__file__).parent / f"report/schema/report-{REPORT_VERSION}.json").read_bytes())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 GOOD = Parity(
     candidate="f.tflite", reference="Keras", rows=4, max_abs=1e-6, mean_abs=1e-7, argmax_agreement=1.0, limit=1e-4
 )
@@ -100,3 +107,22 @@ def make(**changes: Any) -> Report:
         "quality": quality(),
     }
     return Report(**(values | changes))
+
+
+def assert_report_is_whole(report: dict[str, Any]) -> None:
+    """What is true of the report.json of every export."""
+    VALIDATOR.validate(report)
+    for file in report["files"]:
+        assert 0 < file["gzip_bytes"] <= file["size_bytes"] + 64
+        if file["target"]:
+            assert sum(layer["bytes"] for layer in file["layers"]) == file["size_bytes"]
+    for stage in report["accuracy"]:
+        low, high = stage["score"]["interval"]
+        assert low <= stage["score"]["value"] <= high
+    for row in report["latency"]:
+        low, high = row["quartiles_ms"]
+        assert low <= row["median_ms"] <= high
+    for record in report["inputs"]:
+        if record["role"] != "checkpoint":  # those go by their name
+            content = Path(record["path"]).read_bytes()
+            assert record["sha256"] == hashlib.sha256(content).hexdigest()

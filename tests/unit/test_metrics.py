@@ -112,3 +112,25 @@ def test_the_resampled_error_of_a_mean_is_close_to_the_exact_one() -> None:
     # 200 resamples give a standard deviation within 1/sqrt(2*200) = 5 %; three times that is allowed
     assert got == pytest.approx(values.std() / 20, rel=0.15)
     assert got == metrics.resampled_error(lambda rows: float(values[rows].mean()), 400, seed=0)
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 10), (10, 10), (1, 3), (283, 301), (299, 301), (150, 301)])
+def test_wilson_is_that_of_scipy(right, n):
+    stats = pytest.importorskip("scipy.stats", reason="only to compare with")
+    expected = stats.binomtest(right, n).proportion_ci(method="wilson")
+    low, high = metrics.wilson(right, n)
+    assert (low, high) == pytest.approx((100 * expected.low, 100 * expected.high), abs=1e-9)
+    assert low <= 100 * right / n <= high
+
+
+def test_wilson_by_hand():
+    """8 of 10: middle (0.8 + 0.19207) / 1.38415, half 1.95996 / 1.38415 * sqrt(0.016 + 0.0096036)."""
+    assert metrics.wilson(8, 10) == pytest.approx((49.0162, 94.3318), abs=1e-3)
+
+
+def test_a_resampled_interval_of_a_mean_is_that_of_the_normal_distribution():
+    values = np.random.default_rng(1).normal(50, 10, 400)
+    low, high = metrics.resampled_interval(lambda rows: float(values[rows].mean()), len(values), seed=0)
+    half = 1.96 * values.std() / 20
+    assert (low, high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.15)
+    assert metrics.resampled_interval(lambda rows: float(values[rows].mean()), len(values), seed=0) == (low, high)

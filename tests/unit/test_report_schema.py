@@ -2,17 +2,12 @@
 
 import copy
 import json
-from pathlib import Path
 
 import jsonschema
 import pytest
 
-import exporters
 from exporters.report.report import FORMAT, REPORT_VERSION, Failure
-from support.reports import BAD, make
-
-SCHEMA = json.loads((Path(exporters.__file__).parent / f"report/schema/report-{REPORT_VERSION}.json").read_bytes())
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+from support.reports import BAD, SCHEMA, VALIDATOR, make
 
 
 def values(**changes) -> dict:
