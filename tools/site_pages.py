@@ -1,7 +1,7 @@
 """An mkdocs hook that makes pages of the documentation site from other files (see mkdocs.yml).
 
 README, CHANGELOG and CONTRIBUTING become pages; so do the examples, the measurements in docs/results and the public
-names of `exporters`. Links between files become links between pages. Writes nothing into docs/.
+names of `exporters`. The schema of the report is published as it is. Links between files become links between pages. Writes nothing into docs/.
 """
 
 import json
@@ -14,6 +14,7 @@ import exporters
 ROOT = Path(__file__).parents[1]
 COPIED = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 LANGUAGES = {".py": "python", ".kt": "kotlin", ".cc": "cpp", ".txt": "cmake"}
+SCHEMAS = "exporters/report/schema"
 NO_COMMAND = "see the page that shows it"
 
 
@@ -25,6 +26,8 @@ def on_files(files: Any, config: Any) -> Any:
     pages |= {"examples.md": examples(), "results.md": results(), "api.md": api()}
     for page, text in pages.items():
         files.append(File.generated(config, page, content=page_links(text)))
+    for path in sorted((ROOT / SCHEMAS).glob("*.json")):
+        files.append(File.generated(config, f"schema/{path.name}", content=path.read_text(encoding="utf-8")))
     return files
 
 
@@ -37,7 +40,7 @@ def page_links(text: str) -> str:
     text = re.sub(r"\]\((?:\.\./)?examples[^)#]*\)", "](examples.md)", text)
     for source, page in COPIED.items():
         text = re.sub(rf"\]\((?:\.\./)?{re.escape(source)}", f"]({page}", text)
-    return text.replace("](docs/", "](")
+    return text.replace("](docs/", "](").replace(f"](../{SCHEMAS}/", "](schema/")
 
 
 def examples() -> str:
