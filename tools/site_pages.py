@@ -1,7 +1,8 @@
 """An mkdocs hook that makes pages of the documentation site from other files (see mkdocs.yml).
 
 README, CHANGELOG and CONTRIBUTING become pages; so do the examples, the measurements in docs/results and the public
-names of `exporters`. The schema of the report is published as it is. Links between files become links between pages. Writes nothing into docs/.
+names of `exporters`. The schema of the report is published as it is. Links between files become links between pages.
+Writes nothing into docs/.
 """
 
 import json
