@@ -17,6 +17,7 @@ from exporters.report.json_lists import short_lists
 from models_tf.checkpoints.atomic_files import write_files
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
+from models_tf.folders.manifest import entry_of
 from models_tf.tasks.judged import STATISTICS
 
 VERSION = 1
@@ -64,18 +65,10 @@ class Baseline:
 def data_sha256(path: Path) -> str:
     """Of a file, or of all files in a folder with their names."""
     if not path.is_dir():
-        return _sha256(path)
+        return entry_of(path).sha256
     files = sorted(file for file in path.rglob("*") if file.is_file())
-    names = "".join(f"{file.relative_to(path)} {_sha256(file)}\n" for file in files)
+    names = "".join(f"{file.relative_to(path)} {entry_of(file).sha256}\n" for file in files)
     return hashlib.sha256(names.encode()).hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    found = hashlib.sha256()
-    with path.open("rb") as stream:
-        while chunk := stream.read(1 << 20):
-            found.update(chunk)
-    return found.hexdigest()
 
 
 def read(path: Path) -> Baseline:

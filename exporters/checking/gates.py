@@ -1,32 +1,17 @@
 """The gates of a check: size, accuracy, latency, and whether the file is what its name says."""
 
-import math
-
 from exporters.checking.paired import Drop
 from exporters.checking.request import CheckRequest
 from exporters.checking.result import Timing, Verdict
 from exporters.errors import AccuracyError, LatencyError, SchemeError, SizeError
 from exporters.shipped.model import Shipped
-from models_tf.tasks.score import Score
 from quantize.recipe import RECIPES, Recipe
-
-_NORMAL = 1.959963984540054  # 95 %, two-sided
 
 
 def judge(request: CheckRequest, shipped: Shipped, drop: Drop | None, timing: Timing | None) -> tuple[Verdict, ...]:
     """A verdict for every gate that applies."""
     found = [_scheme(shipped), _accuracy(request, drop), _size(request, shipped), _latency(request, timing)]
     return tuple(verdict for verdict in found if verdict is not None)
-
-
-def interval(score: Score) -> tuple[float, float]:
-    """95 % interval of a score in points: Wilson's for a share of right rows, else by its standard error."""
-    if score.metric != "accuracy":
-        return score.value - _NORMAL * score.standard_error, score.value + _NORMAL * score.standard_error
-    share, n, z = score.value / 100, score.n, _NORMAL
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return 100 * (middle - half), 100 * (middle + half)
 
 
 def recipe_of(name: str) -> Recipe | None:

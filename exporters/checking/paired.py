@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models_tf.tasks.metrics import Z
+
 CONFIDENCE = 0.95
 RESAMPLES = 2000
-_NORMAL = 1.959963984540054  # two-sided, for `CONFIDENCE`
 # 100 * (1 - 278/280) and 100 * 2/280 differ in the last bits.
 ROUNDING = 1e-9
 
@@ -111,8 +112,8 @@ def score_interval(worse: int, better: int, n: int) -> tuple[float, float]:
     """
     seen = (worse - better) / n
     return (
-        _solve(lambda drop: _score(drop, worse, better, n) - _NORMAL, -1.0, seen),
-        _solve(lambda drop: _score(drop, worse, better, n) + _NORMAL, seen, 1.0),
+        _solve(lambda drop: _score(drop, worse, better, n) - Z, -1.0, seen),
+        _solve(lambda drop: _score(drop, worse, better, n) + Z, seen, 1.0),
     )
 
 

@@ -117,7 +117,7 @@ def _score(shipped: Shipped, examples: Examples, *, reader: _Rows, other: Path |
     drop = None if before is None else _drop(before, judged, request, shipped.path.name)
     flips = () if before is None else _flips(before, judged)
     timing, notes = (None, ()) if measured is None else speed.compare(measured, None if entry is None else entry.speed)
-    low, high = gates.interval(score)
+    low, high = score.interval or (score.value, score.value)
     file = CheckedFile(
         name=shipped.path.name,
         sha256=hashlib.sha256(shipped.file.content).hexdigest(),

@@ -86,7 +86,7 @@ class _HelpAll(argparse.Action):
 
 def _placeholder(action: argparse.Action) -> str:
     name = str(action.metavar) if action.choices is None else "|".join(map(str, action.choices))
-    return {"*": f"[{name} ...]", "?": f"[{name}]"}.get(str(action.nargs), name)
+    return {"*": f"[{name} ...]", "+": f"{name} ...", "?": f"[{name}]"}.get(str(action.nargs), name)
 
 
 class _Formatter(argparse.HelpFormatter):

@@ -1,15 +1,14 @@
 """The files that an export read, each with its SHA-256, so that a result can be traced to them."""
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from exporters.data.rows import GENERATED, Rows
 from exporters.request import ExportRequest
+from models_tf.folders.manifest import entry_of
 
 CHECKPOINT = "checkpoint"
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +45,5 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _record(role: str, path: Path, shown: str) -> InputRecord:
-    digest, size = hashlib.sha256(), 0
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-            size += len(chunk)
-    return InputRecord(role=role, path=shown, size_bytes=size, sha256=digest.hexdigest())
+    entry = entry_of(path)
+    return InputRecord(role=role, path=shown, size_bytes=entry.size_bytes, sha256=entry.sha256)

@@ -11,7 +11,7 @@ import numpy as np
 _RESAMPLES = 200
 # The ends of an interval are the 25th and the 976th of these.
 _INTERVAL_RESAMPLES = 1000
-_Z = 1.959963984540054  # of a normal distribution, 95 % lie within this many standard deviations
+Z = 1.959963984540054  # of a normal distribution, 95 % lie within this many standard deviations
 _ENTITY = re.compile(r"[BIES]-.+")
 
 
@@ -28,9 +28,9 @@ def resampled_error(statistic: Callable[[np.ndarray], float], n: int, seed: int)
 
 def wilson(right: int, n: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share, in points: it holds near 0 and 100 % too, and for few rows."""
-    share, squared = right / n, _Z * _Z / n
+    share, squared = right / n, Z * Z / n
     middle = (share + squared / 2) / (1 + squared)
-    half = _Z / (1 + squared) * float(np.sqrt(share * (1 - share) / n + squared / (4 * n)))
+    half = Z / (1 + squared) * float(np.sqrt(share * (1 - share) / n + squared / (4 * n)))
     # Rounding must not put the share itself outside.
     return 100 * max(0.0, min(middle - half, share)), 100 * min(1.0, max(middle + half, share))
 

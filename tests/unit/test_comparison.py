@@ -7,10 +7,11 @@ import pytest
 
 from exporters import CompareRequest, compare
 from exporters.commands import main as cli
-from exporters.comparison.candidate import Accuracy, Candidate, Source, interval, wilson
+from exporters.comparison.candidate import Accuracy, Candidate, Source, interval
 from exporters.comparison.frontier import Limits, frontier, picks
 from exporters.comparison.text import plot
 from models_tf.errors import InputError
+from models_tf.tasks.metrics import wilson
 
 SOURCE = Source(
     name="a",
@@ -77,7 +78,7 @@ def test_the_interval_of_a_share_is_wilsons():
         (0, 20, 0.0, 0.1611),
         (1, 29, 0.0061, 0.1718),
     ]:
-        assert wilson(right / n, n) == pytest.approx((low, high), abs=5e-5)
+        assert wilson(right, n) == pytest.approx((100 * low, 100 * high), abs=5e-3)
 
 
 def test_metrics_that_are_no_share_of_rows_use_their_standard_error():

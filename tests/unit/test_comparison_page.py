@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from exporters import CompareRequest, compare
-from exporters.comparison.candidate import wilson
+from models_tf.tasks.metrics import wilson
 from support import browser
 
 PROGRAM = browser.find()
@@ -43,8 +43,8 @@ def page(tmp_path_factory) -> Path:
 
 def test_the_page_has_the_numbers_the_picks_and_two_charts_and_no_address(page):
     text = page.read_text(encoding="utf-8")
-    low, high = wilson(0.812, 301)
-    numbers = ("130,400", "81.20 %", f"{100 * low:.2f} to {100 * high:.2f}", "0.140")
+    low, high = wilson(round(0.812 * 301), 301)
+    numbers = ("130,400", "81.20 %", f"{low:.2f} to {high:.2f}", "0.140")
     for words in (*numbers, "Limits of the picks: at most 9 ms", "different machines"):
         assert words in text
     assert text.count("<svg ") == 2
