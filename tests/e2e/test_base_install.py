@@ -88,6 +88,10 @@ def test_shipped_files_run_in_the_base_install(base, tmp_path):
     timed = called(base / "export-mobile", "bench", *names, "--rounds", 5, "--json", cwd=tmp_path)
     assert timed.returncode == 0, timed.stderr
     assert [file["path"] for file in json.loads(timed.stdout)["files"]] == names
+    for name in names:
+        shown = called(base / "export-mobile", "inspect", name, "--json", cwd=tmp_path)
+        assert shown.returncode == 0, shown.stderr
+        assert json.loads(shown.stdout)["plan"]["problem"] == ""
     for arguments in (["verify", "out"], ["compare", "out"], ["compare", "out", "--format", "markdown"]):
         done = called(base / "export-mobile", *arguments, cwd=tmp_path)
         assert done.returncode == 0, done.stderr

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exporters import ExportRequest, export
+from exporters import ExportRequest, InspectRequest, export, inspect
 from support.real_checkpoints import minilm_sst2
 from support.tiny_vocab import data_folder
 
@@ -39,3 +39,12 @@ def test_static_int8_keeps_nearly_all_rows_of_sst2_that_are_right_in_float(tmp_p
     # Layer norms and GELUs are float, and the report shows it; all weights but the positions are int8.
     assert file.dtypes["float32"] > 0
     assert file.weight_bytes <= 1.02 * file.parameters
+    found = inspect(InspectRequest(file=tmp_path / "out" / file.name))
+    # The layers are alike but for scales; the head counts to the last one.
+    sizes = [size for layer, size in found.layers.items() if layer.startswith("layer ")]
+    assert len(sizes) == 6
+    assert max(sizes[:-1]) < 1.01 * min(sizes)
+    assert found.plan is not None
+    # Twelve products of activations and six SOFTMAX that XNNPACK does not take, some of them next to each other.
+    assert found.plan.partitions == 14
+    assert found.plan.kept["SOFTMAX"] == 6

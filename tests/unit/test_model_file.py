@@ -119,6 +119,12 @@ def test_a_strangers_onnx_file_is_read():
     assert file.audit(RECIPES["float32"]) == []
 
 
+def test_a_name_that_is_not_text_is_refused():
+    content = hand_made([onnx.helper.make_node("MatMul", ["x", "w"], ["y"], name="product")])
+    with pytest.raises(InputError, match="which is not UTF-8"):
+        get("onnx").open(content.replace(b"product", b"p\xffoduct"))
+
+
 def test_a_circle_of_operators_is_refused():
     circle = [onnx.helper.make_node("Identity", [a], [b]) for a, b in (("b", "a"), ("a", "b"), ("a", "y"))]
     with pytest.raises(InputError, match="Identity reads 'b' before it is made"):

@@ -15,6 +15,7 @@ from exporters.formats.model_file import Check, ModelFile, Signature, TensorInfo
 from exporters.formats.onnx import external
 from exporters.formats.onnx.tensors import OnnxGraph
 from exporters.formats.onnx.versions import min_runtime
+from exporters.formats.onnx.walk import names_of
 from exporters.formats.tensor_names import SIGNATURE
 
 FORMAT = "onnx"
@@ -103,6 +104,9 @@ def _parse(content: bytes) -> onnx.ModelProto:
     # Any bytes that happen to be well-formed, and none at all, are a message with nothing in it.
     if not model.opset_import or not model.graph.node:
         raise ValueError("no graph" if content else "no bytes")
+    broken = next((name for name in names_of(model) if not isinstance(name, str)), None)
+    if broken is not None:
+        raise ValueError(f"the name {broken!r}, which is not UTF-8")
     _check_order(model.graph)
     return model
 

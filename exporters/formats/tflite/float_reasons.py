@@ -19,7 +19,20 @@ _QUANTIZED = ("INT2", "INT4", "UINT4", "INT8", "UINT8", "INT16")
 _BORDERS = ("QUANTIZE", "DEQUANTIZE")
 _MOVES = (*MOVES, *SPLITS, "CONCATENATION", "PACK", "UNPACK")
 # Builtin operators whose kernels in LiteRT 2.3 take no int8.
-_FLOAT_ONLY = ("ATAN2", "COS", "CUMSUM", "L2_POOL_2D", "LOCAL_RESPONSE_NORMALIZATION", "POW", "RFFT2D", "SIGN", "SIN")
+_FLOAT_ONLY = (
+    "ATAN2",
+    "CEIL",
+    "COS",
+    "CUMSUM",
+    "FLOOR",
+    "L2_POOL_2D",
+    "LOCAL_RESPONSE_NORMALIZATION",
+    "POW",
+    "ROUND",
+    "SIGN",
+    "SIN",
+    "SQUARE",
+)
 
 CUSTOM = "a custom operator: the file does not say what it can do"
 FLEX = "an operator of TensorFlow itself, which has no int8"
