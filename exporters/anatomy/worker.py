@@ -16,6 +16,8 @@ from models_tf.errors import InputError
 # A damaged file may ask for any amount of memory. What a runtime needs to load a file: its libraries, the weights a few
 # times over (packed for the processor, too), and the activations.
 _BASE_BYTES, _TIMES_FILE = 6 << 30, 8
+# Of the processor: ends a worker whose caller is gone.
+_SECONDS = 300
 _LONGEST = 300
 
 
@@ -49,6 +51,7 @@ def _limit(size_bytes: int) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (size_bytes, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -238,6 +238,16 @@ def test_a_runtime_that_dies_or_never_answers_is_a_problem_and_not_the_end(folde
     assert "did not load it in 0.5 s" in partitions.runtime_plan(path, seconds=0.5).problem
 
 
+def test_a_file_that_asks_for_more_memory_than_there_is_is_a_problem(folder):
+    model = read_model((folder / "float32.tflite").read_bytes())
+    graph = model.subgraphs[0]
+    for index in graph.inputs:
+        graph.tensors[index].shape = [1, 1 << 20, 1 << 20]
+    plan = partitions.runtime_plan(get("tflite").open(write_model(model)))
+    assert plan.problem
+    assert plan.partitions is None
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
