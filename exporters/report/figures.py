@@ -118,5 +118,7 @@ def runtime_plan(file: FileRecord) -> str:
         return str(plan["problem"])
     if plan["partitions"] is not None:
         taken, left = (sum(plan[name].values()) for name in ("delegated", "kept"))
-        return f"{plan['delegate']} takes {taken} of {taken + left} operators in {plan['partitions']} partitions"
-    return f"fused: {counts(plan['fused'])}" if plan["fused"] else "nothing fused"
+        pieces = f"{plan['partitions']} partition{'s' * (plan['partitions'] != 1)}"
+        return f"{plan['delegate']} takes {taken} of {taken + left} operators in {pieces}"
+    fused = {name.removeprefix("com.microsoft."): number for name, number in plan["fused"].items()}
+    return f"fused: {counts(fused)}" if fused else "nothing fused"

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from exporters.formats.layers import GRAPH, LayerBytes
 from exporters.report import charts, figures
 from exporters.report.charts import WIDTH, color
-from exporters.report.report import FileRecord, Latency, StageScore
+from exporters.report.report import GRAPH, FileRecord, Latency, LayerBytes, StageScore
 from exporters.verification.quality import ByLength, Confusion, Reliability
 
 # Layers with a smaller share of the file are one box.

@@ -10,7 +10,6 @@ from typing import Any
 
 from exporters.errors import GATES, exit_code
 from exporters.explanation.run import ExplainedText
-from exporters.formats.layers import LayerBytes
 from exporters.report.inputs import InputRecord
 from exporters.report.json_lists import short_lists
 from exporters.verification.evaluate import Score
@@ -19,6 +18,8 @@ from exporters.verification.quality import StageQuality
 
 # Changes with the meaning of a field. A new field changes the schema of the version, `schema/report-2.json`.
 REPORT_VERSION = 2
+# The layer that is none: operators, shapes, scales, names.
+GRAPH = "graph"
 FORMAT = f"export-mobile-report/{REPORT_VERSION}"
 
 
@@ -28,6 +29,14 @@ class Failure:
 
     gate: str
     message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerBytes:
+    """Bytes of one layer, as `export-mobile inspect` finds it; `GRAPH` is all that is no constant."""
+
+    name: str
+    bytes: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -170,10 +170,16 @@ def _sizes(report: Report) -> str:
 
 def _inside(report: Report) -> str:
     rows = [
-        (file.name, figures.counts(file.ops), figures.counts(file.dtypes), file.min_runtime or "")
+        (
+            file.name,
+            figures.counts(file.ops),
+            figures.counts(file.dtypes),
+            figures.runtime_plan(file),
+            file.min_runtime or "",
+        )
         for file in report.model_files()
     ]
-    return tables.markdown(("file", "ops", "tensors", "oldest runtime"), rows)
+    return tables.markdown(("file", "ops", "tensors", "in the runtime", "oldest runtime"), rows)
 
 
 def _zeros(report: Report) -> list[str]:

@@ -2,18 +2,24 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+from exporters.anatomy.partitions import runtime_plan
+from exporters.anatomy.run import anatomy
 from exporters.formats import zeros
 from exporters.formats.artifacts import Placed
-from exporters.formats.layers import LayerBytes, layers
-from exporters.report.report import FileRecord
+from exporters.report.report import GRAPH, FileRecord, LayerBytes
+
+_WORKERS = 2
 
 
 def inspect(placed: Sequence[Placed]) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
     """Records of the model files, as they are on disk, and what is wrong with them."""
     problems = [f"{one.name}: {problem}" for one in placed for problem in one.file.audit(one.recipe)]
-    return tuple(_record(one) for one in placed), tuple(problems)
+    records = [_record(one, plan) for one, plan in zip(placed, _plans(placed), strict=True)]
+    return tuple(records), tuple(problems)
 
 
 def others(paths: Iterable[Path]) -> tuple[FileRecord, ...]:
@@ -26,7 +32,7 @@ def others(paths: Iterable[Path]) -> tuple[FileRecord, ...]:
     )
 
 
-def _record(placed: Placed) -> FileRecord:
+def _record(placed: Placed, plan: dict[str, Any]) -> FileRecord:
     file = placed.file
     zero = file.zero_share()
     return FileRecord(
@@ -45,15 +51,24 @@ def _record(placed: Placed) -> FileRecord:
         ops=dict(file.ops),
         dtypes=dict(file.dtypes),
         min_runtime=file.min_runtime,
+        runtime_plan=plan,
     )
 
 
 def _layers(placed: Placed) -> tuple[LayerBytes, ...]:
+    """Those of an inspection, and the rest of the file."""
     try:
-        graph = placed.format.op_graph(placed.file)
+        found = anatomy(placed.file, runtime=False).layers
     except NotImplementedError:  # a format may do without
         return ()
-    return layers(graph, placed.file.size_bytes)
+    rest = placed.file.size_bytes - sum(found.values())
+    return (*(LayerBytes(name=name, bytes=size) for name, size in found.items()), LayerBytes(name=GRAPH, bytes=rest))
+
+
+def _plans(placed: Sequence[Placed]) -> list[dict[str, Any]]:
+    """What each runtime does with its file; every one is asked in a process of its own."""
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        return [plan.to_dict() for plan in pool.map(lambda one: runtime_plan(one.file), placed)]
 
 
 def _sha256(content: bytes) -> str:

@@ -10,10 +10,10 @@ import jsonschema
 import numpy as np
 
 import exporters
+from exporters.anatomy.runtime_plan import RuntimePlan
 from exporters.data.text_rows import TextRows
-from exporters.formats.layers import LayerBytes
 from exporters.report.inputs import InputRecord
-from exporters.report.report import REPORT_VERSION, FileRecord, Latency, Report, StageScore
+from exporters.report.report import REPORT_VERSION, FileRecord, Latency, LayerBytes, Report, StageScore
 from exporters.verification.evaluate import Score
 from exporters.verification.parity import Parity
 from exporters.verification.quality import Answers, qualities
@@ -39,6 +39,14 @@ FILE = FileRecord(
         LayerBytes(name="dense 1", bytes=400),
         LayerBytes(name="graph", bytes=100),
     ),
+    runtime_plan=RuntimePlan(
+        runtime="LiteRT",
+        version="2.3",
+        delegate="XNNPACK",
+        partitions=2,
+        delegated={"CONV_2D": 3},
+        kept={"MEAN": 1},
+    ).to_dict(),
     ops={"CONV_2D": 3, "MEAN": 1},
     dtypes={"int8": 9},
 )
@@ -116,6 +124,8 @@ def assert_report_is_whole(report: dict[str, Any]) -> None:
         assert 0 < file["gzip_bytes"] <= file["size_bytes"] + 64
         if file["target"]:
             assert sum(layer["bytes"] for layer in file["layers"]) == file["size_bytes"]
+            assert file["runtime_plan"]["problem"] == ""
+            assert file["runtime_plan"]["partitions"] or file["target"] != "tflite"
     for stage in report["accuracy"]:
         low, high = stage["score"]["interval"]
         assert low <= stage["score"]["value"] <= high

@@ -68,6 +68,9 @@ def test_the_same_numbers_are_in_all_four_forms():
         f"{flips['worse']} worse",
         "passed" if values["passed"] else "FAILED",
     ]
+    plan = "XNNPACK takes 3 of 4 operators in 2 partitions"
+    assert plan in report.to_markdown()
+    assert plan in report.to_html()
     forms = {
         "terminal": shown(report),
         "markdown": report.to_markdown().replace(" are worse", " worse"),
