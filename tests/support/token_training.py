@@ -1,13 +1,17 @@
-"""A toy task and the smallest BERTs, trained in this process."""
+"""A toy task, the smallest encoders trained on it in this process, and whom a training tells where it stands."""
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from exporters import TrainRequest
+from exporters import train as train_model
+from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
-from support.train_requests import Lines, run
+from models_tf.training.progress import Progress, Silent
 
 GOOD, BAD = ["good", "great", "fine"], ["bad", "poor", "awful"]
 FILLERS = [f"w{number}" for number in range(49)]
@@ -16,7 +20,46 @@ BERT_SIZES = {
     "num_hidden_layers": 2, "hidden_size": 12, "intermediate_size": 16, "num_attention_heads": 3,
     "max_position_embeddings": 24, "attention_probs_dropout_prob": 0.0, "hidden_dropout_prob": 0.0,
 }  # fmt: skip
-FAST = ("--learning-rate", "1e-2", "--average", "0.8")
+MOBILEBERT_SIZES = {
+    "num_hidden_layers": 2, "hidden_size": 16, "embedding_size": 8, "intra_bottleneck_size": 8, "intermediate_size": 16,
+    "num_attention_heads": 2, "num_feedforward_networks": 2, "max_position_embeddings": 24,
+    "attention_probs_dropout_prob": 0.0,
+}  # fmt: skip
+FAST: dict[str, Any] = {"learning_rate": 1e-2, "average": 0.8}
+COMMAND = "export-mobile train --of-a-test"
+
+
+class Lines(Silent):
+    """A progress that keeps the lines that stay."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
+
+
+class KilledError(Exception):
+    pass
+
+
+class KilledAt(Silent):
+    """The training dies when it reports this batch, counted from its start: all batches before it may be saved."""
+
+    def __init__(self, batch: int) -> None:
+        self.left = batch
+
+    def live(self, text: str) -> None:
+        self.left -= "  batch " in text
+        if not self.left:
+            raise KilledError
+
+
+def sentence(generator: random.Random, label: int) -> str:
+    """A few words, one of which is good or bad."""
+    words = [generator.choice(FILLERS) for _ in range(generator.randrange(1, 6))]
+    words.insert(generator.randrange(len(words) + 1), generator.choice(GOOD if label else BAD))
+    return " ".join(words)
 
 
 def write_task(folder: Path, generator: random.Random, *, train_rows: int = 192) -> Path:
@@ -26,29 +69,37 @@ def write_task(folder: Path, generator: random.Random, *, train_rows: int = 192)
         lines = ["sentence\tlabel"]
         for _ in range(count):
             label = generator.randrange(2)
-            words = [generator.choice(FILLERS) for _ in range(generator.randrange(1, 6))]
-            words.insert(generator.randrange(len(words) + 1), generator.choice(GOOD if label else BAD))
-            lines.append(f"{' '.join(words)}\t{label}")
+            lines.append(f"{sentence(generator, label)}\t{label}")
         (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n")
     return folder
 
 
-def train(
-    files: Path, output: Path, *options: str, model: str = "bert", show: bool = False, **sizes: int
-) -> dict[str, Any]:
-    """The record of the training, or with `show` the lines it prints, as "stderr".
+def overrides(sizes: Mapping[str, Any]) -> tuple[str, ...]:
+    """The sizes as a request takes them."""
+    return tuple(f"{key}={value}" for key, value in sizes.items())
 
-    Without --checkpoint a new BERT of `BERT_SIZES`, changed by `sizes`.
+
+def train(
+    files: Path,
+    output: Path,
+    *,
+    model: str = "bert",
+    sizes: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """The record of the training. `fields` are those of `TrainRequest`; by default it is the task of `write_task`.
+
+    A token model without `checkpoint` is new and tiny, changed by `sizes`.
     """
-    given = ["--model", model, "--batch-size", "16", "--output", str(output)]
-    given += ["--train", str(files / "train.tsv"), "--dev", str(files / "dev.tsv"), "--max-seq-len", "12"]
-    if "--checkpoint" not in options and model != "prado":
-        if "--vocab" not in options:
-            given += ["--vocab", str(files)]
-        given += [part for key, value in {**BERT_SIZES, **sizes}.items() for part in ("--set", f"{key}={value}")]
-    progress = Lines()
-    found = run(*given, *options, progress=progress)
-    return {"stderr": "".join(f"{line}\n" for line in progress.lines)} if show else found
+    given: dict[str, Any] = {"train": files / "train.tsv", "dev": files / "dev.tsv", "max_seq_len": 12,
+                             "batch_size": 16}  # fmt: skip
+    if "checkpoint" not in fields and model in registry.names(registry.TOKENS):
+        own = MOBILEBERT_SIZES if model == "mobilebert" else BERT_SIZES
+        given["vocab"] = files
+        fields["overrides"] = (*overrides({**own, **(sizes or {})}), *fields.get("overrides", ()))
+    request = TrainRequest(**{**given, "model": model, "output": output, **fields})
+    return train_model(request, progress=progress, command=COMMAND).to_dict()
 
 
 def weights_of(folder: Path) -> dict[str, np.ndarray]:

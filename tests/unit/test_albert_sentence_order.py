@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from exporters import TrainRequest
+from exporters import train as train_model
 from exporters.commands.main import main
 from exporters.request import ExportRequest
 from exporters.sources.tokens import TokenSource
@@ -23,7 +25,7 @@ from models_tf.tokenizers.tokenizer import Tokenizer
 from support.export_command import everything_under
 from support.spiece_files import PIECES, spiece_model
 from support.tiny_vocab import tiny_tokenizer
-from support.train_requests import run
+from support.token_training import FAST, overrides
 
 TEXT = "the film\nwas good\nin berlin\n\nanna smith\nlives\n \nalone\n"
 SIZES = {
@@ -44,18 +46,17 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def train(files: Path, output: Path, *options: str) -> dict[str, Any]:
-    given = ["--model", "albert", "--task", SENTENCE_ORDER, "--max-seq-len", "12", "--batch-size", "16"]
-    given += ["--train", str(files / "train.txt"), "--dev", str(files / "dev.txt"), "--output", str(output)]
-    return run(*given, *options)
+def train(files: Path, output: Path, **fields: Any) -> dict[str, Any]:
+    rows = {"train": files / "train.txt", "dev": files / "dev.txt", "max_seq_len": 12, "batch_size": 16}
+    request = TrainRequest(model="albert", task=SENTENCE_ORDER, output=output, **rows, **fields)
+    return train_model(request).to_dict()
 
 
 @pytest.fixture(scope="module")
 def trained(files: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     output = tmp_path_factory.mktemp("trained") / "albert"
-    sizes = [part for key, value in SIZES.items() for part in ("--set", f"{key}={value}")]
-    options = ("--vocab", str(files / "spiece.model"), "--learning-rate", "1e-2", "--average", "0.8", "--epochs", "6")
-    return output, train(files, output, *options, *sizes)
+    new = {"vocab": files / "spiece.model", "overrides": overrides(SIZES)}
+    return output, train(files, output, **new, **FAST, epochs=6)
 
 
 def test_neighbours_of_a_document_are_pairs(tmp_path: Path) -> None:
@@ -159,7 +160,7 @@ def test_a_model_of_masked_words_can_be_fine_tuned(files: Path, tmp_path: Path) 
     (tmp_path / "masked" / "config.json").write_text(json.dumps({**config, "architectures": ["AlbertForMaskedLM"]}))
     with pytest.raises(InputError, match=r"lack tensor albert\.pooler\.weight"):
         checkpoint.load(tmp_path / "masked")
-    result = train(files, tmp_path / "tuned", "--checkpoint", str(tmp_path / "masked"), "--epochs", "1")
+    result = train(files, tmp_path / "tuned", checkpoint=tmp_path / "masked", epochs=1)
     assert result["dev_rows"] == 40
     assert checkpoint.load(tmp_path / "tuned").labels == list(ORDER_LABELS)
 

@@ -27,11 +27,13 @@ from support.token_training import (
     FILLERS,
     GOOD,
     SPECIAL,
+    KilledAt,
+    KilledError,
+    Lines,
     train,
     weights_of,
     write_task,
 )
-from support.train_requests import KilledError, kill_after
 
 MASK = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.int32)
 BIAS = ((1 - MASK) * -1e9).astype(np.float32)[:, None, None, :]
@@ -150,24 +152,25 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def teacher(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A BERT that knows the task; its labels have names and another order than the vocabulary of the student."""
     output = tmp_path_factory.mktemp("distillation_teacher") / "bert"
-    train(files, output, *FAST, "--epochs", "6")
+    train(files, output, **FAST, epochs=6)
     document = json.loads((output / "config.json").read_text())
     names = {"id2label": {"0": "negative", "1": "positive"}, "label2id": {"negative": 0, "positive": 1}}
     (output / "config.json").write_text(json.dumps({**document, **names}))
     return output
 
 
-def epoch_losses(files: Path, output: Path, *options: str, **more: Any) -> list[float]:
-    lines = train(files, output, *options, show=True, **more)["stderr"].splitlines()
-    return [float(line.split("loss ")[1].split()[0]) for line in lines if line.startswith("epoch ") and "dev" in line]
+def epoch_losses(files: Path, output: Path, **fields: Any) -> list[float]:
+    progress = Lines()
+    train(files, output, progress=progress, **fields)
+    epochs = [line for line in progress.lines if line.startswith("epoch ") and "dev" in line]
+    return [float(line.split("loss ")[1].split()[0]) for line in epochs]
 
 
 def test_learning_the_inside_makes_the_loss_fall(files: Path, teacher: Path, tmp_path: Path) -> None:
     """Of a deeper and narrower student, through maps."""
-    options = ["--teacher", str(teacher), "--hidden-weight", "0.5", "--attention-weight", "0.5", "--epochs", "4"]
-    losses = epoch_losses(
-        files, tmp_path / "m", *options, "--learning-rate", "1e-2", hidden_size=9, num_hidden_layers=3
-    )
+    inside = {"teacher": [teacher], "hidden_weight": 0.5, "attention_weight": 0.5}
+    sizes = {"hidden_size": 9, "num_hidden_layers": 3}
+    losses = epoch_losses(files, tmp_path / "m", **inside, epochs=4, learning_rate=1e-2, sizes=sizes)
     assert losses[-1] < 0.8 * losses[0]
     assert not any("distillation" in name for name in weights_of(tmp_path / "m"))
 
@@ -179,15 +182,15 @@ def other_vocabulary(folder: Path) -> Path:
 
 
 def test_logits_of_a_teacher_with_another_vocabulary_are_learned(files: Path, teacher: Path, tmp_path: Path) -> None:
-    vocab = ["--vocab", str(other_vocabulary(tmp_path)), "--teacher", str(teacher)]
+    both: dict[str, Any] = {"vocab": other_vocabulary(tmp_path), "teacher": [teacher]}
     # All that it learns comes from the teacher.
-    result = train(files, tmp_path / "m", *vocab, "--teacher-weight", "1", *FAST, "--epochs", "6")
+    result = train(files, tmp_path / "m", **both, teacher_weight=1.0, **FAST, epochs=6)
     assert result["dev_score"] > 90
-    for flag in ("--hidden-weight", "--attention-weight"):
+    for name in ("hidden_weight", "attention_weight"):
         with pytest.raises(
-            InputError, match=rf"vocabulary, 61 tokens, for {flag}. Received: .* with 60\. Remedy: --vocab"
+            InputError, match=rf"vocabulary, 61 tokens, for `{name}`. Received: .* with 60\. Remedy: `vocab`"
         ):
-            train(files, tmp_path / "out", *vocab, flag, "0.1")
+            train(files, tmp_path / "out", **both, **{name: 0.1})
     assert not (tmp_path / "out").exists()
 
 
@@ -211,39 +214,39 @@ def test_a_texts_teacher_answers_as_its_model_with_labels_in_the_files_order(
         logits(["a", "b"])
 
 
-PRADO = ("--epochs", "2", "--set", "embedding_size=8", "--set", "projection.feature_size=32")
+PRADO: dict[str, Any] = {
+    "model": "prado", "epochs": 2, "overrides": ("embedding_size=8", "projection.feature_size=32")
+}  # fmt: skip
 
 
 @pytest.mark.slow
 def test_a_prado_learns_from_a_bert_and_from_a_prado_together_and_resumes(
     files: Path, teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train(files, tmp_path / "first", *PRADO, "--teacher", str(teacher), model="prado")
-    both = [*PRADO, "--teacher", str(teacher), "--teacher", str(tmp_path / "first"), "--teacher-weight", "0.9"]
-    with monkeypatch.context() as patch:
-        kill_after(patch, 2)  # the first save is that of the teacher's answers
-        with pytest.raises(KilledError):
-            train(files, tmp_path / "second", *both, model="prado")
+    train(files, tmp_path / "first", **PRADO, teacher=[teacher])
+    both: dict[str, Any] = {**PRADO, "teacher": [teacher, tmp_path / "first"], "teacher_weight": 0.9}
+    with pytest.raises(KilledError):  # at the first batch of the second epoch: the first has 12
+        train(files, tmp_path / "second", **both, progress=KilledAt(13))
     assert (tmp_path / "second" / "teacher_logits_0.npy").is_file()
 
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("What was computed before is not computed again.")
 
     monkeypatch.setattr(Predictor, "__call__", refuse)
-    result = train(files, tmp_path / "second", *both, "--resume", model="prado")
+    result = train(files, tmp_path / "second", **both, resume=True)
     assert result["epochs"] == 2
     assert everything_under(tmp_path / "second") == [
         "config.json", "labels.txt", "model.safetensors",
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("flag", ["--hidden-weight", "--attention-weight"])
-def test_a_projection_model_has_no_inside_to_compare(files: Path, teacher: Path, tmp_path: Path, flag: str) -> None:
-    with pytest.raises(InputError, match=rf"{flag} is for tokens models .* Received: {flag} with --model prado"):
-        train(files, tmp_path / "out", "--teacher", str(teacher), flag, "0.1", model="prado")
+@pytest.mark.parametrize("name", ["hidden_weight", "attention_weight"])
+def test_a_projection_model_has_no_inside_to_compare(files: Path, teacher: Path, tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=rf"`{name}` is for tokens models .* Received: `{name}` with `model` prado"):
+        train(files, tmp_path / "out", teacher=[teacher], **{name: 0.1}, model="prado")
     assert not (tmp_path / "out").exists()
 
 
 def test_a_bert_with_one_label_a_row_does_not_teach_several(files: Path, teacher: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--teacher must give several labels a row"):
-        train(files, tmp_path / "out", "--teacher", str(teacher), "--multi-label", model="prado")
+    with pytest.raises(InputError, match="`teacher` must give several labels a row"):
+        train(files, tmp_path / "out", teacher=[teacher], multi_label=True, model="prado")

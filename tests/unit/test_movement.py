@@ -14,11 +14,12 @@ from models_tf.errors import InputError
 from models_tf.training.adamw import AdamW
 from models_tf.training.movement import SCORE, Movement, keep_above, keep_highest, masked
 from models_tf.training.movement_settings import MovementSettings
-from support.token_training import BERT_SIZES, FAST, train, weights_of, write_task
-from support.train_requests import KilledError, kill_after
+from support.token_training import BERT_SIZES, FAST, KilledAt, KilledError, train, weights_of, write_task
 
 KERNELS = 6 * BERT_SIZES["num_hidden_layers"]
-PRUNE = ("--movement", "topk", "--movement-keep", "0.25", "--learning-rate", "1e-3", "--movement-set", "every=2")
+PRUNE: dict[str, Any] = {
+    "movement": "topk", "movement_keep": 0.25, "learning_rate": 1e-3, "movement_overrides": ("every=2",)
+}  # fmt: skip
 
 
 def test_scores_get_the_gradient_of_the_masked_weight_times_the_weight() -> None:
@@ -116,7 +117,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def dense(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("movement_models") / "dense"
-    train(files, output, *FAST, "--epochs", "6")
+    train(files, output, **FAST, epochs=6)
     return output
 
 
@@ -128,7 +129,7 @@ def shares(folder: Path) -> dict[str, float]:
 @pytest.fixture(scope="module")
 def pruned(files: Path, dense: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     output = tmp_path_factory.mktemp("movement_models") / "pruned"
-    return output, train(files, output, *PRUNE, "--checkpoint", str(dense), "--epochs", "6")
+    return output, train(files, output, **PRUNE, checkpoint=dense, epochs=6)
 
 
 def test_the_written_folder_holds_zeros_and_no_scores(dense: Path, pruned: tuple[Path, dict[str, Any]]) -> None:
@@ -154,14 +155,14 @@ def test_the_written_folder_holds_zeros_and_no_scores(dense: Path, pruned: tuple
 def test_the_dev_score_is_that_of_the_written_weights(
     files: Path, pruned: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
-    again = train(files, tmp_path / "m", "--checkpoint", str(pruned[0]), "--epochs", "1", "--learning-rate", "1e-9")
+    again = train(files, tmp_path / "m", checkpoint=pruned[0], epochs=1, learning_rate=1e-9)
     assert again["dev_score"] == pruned[1]["dev_score"]
 
 
 def test_soft_pruning_with_a_teacher_removes_weights(files: Path, dense: Path, tmp_path: Path) -> None:
-    options = ["--movement", "soft", "--movement-set", "score_rate=0.2", "--movement-set", "every=1", "--epochs", "3",
-               "--teacher", str(dense), "--hidden-weight", "0.1", "--attention-weight", "0.1"]  # fmt: skip
-    result = train(files, tmp_path / "m", *options, "--checkpoint", str(dense), "--learning-rate", "1e-3")
+    soft: dict[str, Any] = {"movement": "soft", "movement_overrides": ["score_rate=0.2", "every=1"], "epochs": 3}
+    inside = {"teacher": [dense], "hidden_weight": 0.1, "attention_weight": 0.1}
+    result = train(files, tmp_path / "m", **soft, **inside, checkpoint=dense, learning_rate=1e-3)
     found = shares(tmp_path / "m")
     assert max(found.values()) < 0.99
     assert min(found.values()) >= 0.005
@@ -169,18 +170,16 @@ def test_soft_pruning_with_a_teacher_removes_weights(files: Path, dense: Path, t
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("saves", [5, 14])  # between two masks, while it prunes and at the final sparsity
+@pytest.mark.parametrize("batch", [6, 14])  # between two masks, while it prunes and at the final sparsity
 def test_a_killed_pruning_ends_as_if_it_had_not_been_killed(
-    files: Path, dense: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saves: int
+    files: Path, dense: Path, tmp_path: Path, batch: int
 ) -> None:
-    options = (*PRUNE, "--movement-set", "every=3", "--movement-set", "cooldown=0.4", "--checkpoint", str(dense),
-               "--epochs", "2", "--batch-size", "24", "--save-minutes", "0")  # fmt: skip
-    whole = train(files, tmp_path / "whole", *options)
-    with monkeypatch.context() as patch:
-        kill_after(patch, saves)
-        with pytest.raises(KilledError):
-            train(files, tmp_path / "cut", *options)
-    resumed = train(files, tmp_path / "cut", *options, "--resume")
+    fields = {**PRUNE, "movement_overrides": ("every=3", "cooldown=0.4"), "checkpoint": dense, "epochs": 2,
+              "batch_size": 24, "save_minutes": 0}  # fmt: skip
+    whole = train(files, tmp_path / "whole", **fields)
+    with pytest.raises(KilledError):
+        train(files, tmp_path / "cut", **fields, progress=KilledAt(batch))
+    resumed = train(files, tmp_path / "cut", **fields, resume=True)
     assert resumed["dev_score"] == whole["dev_score"]
     wanted, found = weights_of(tmp_path / "whole"), weights_of(tmp_path / "cut")
     for name, value in wanted.items():
@@ -190,38 +189,35 @@ def test_a_killed_pruning_ends_as_if_it_had_not_been_killed(
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("kind", "keep", "change", "expected"),
     [
-        (["--movement", "topk", "--movement-keep", "0"],
-         "--movement-keep must be above 0 and at most 1. Received: 0.0."),
-        (["--movement", "topk", "--movement-keep", "1.5"],
-         "--movement-keep must be above 0 and at most 1. Received: 1.5."),
-        (["--movement", "topk", "--movement-keep", "nan"],
-         "--movement-keep must be above 0 and at most 1. Received: nan."),
-        (["--movement", "soft", "--movement-keep", "0.5"], "--movement-keep is for --movement topk"),
-        (["--movement-keep", "0.5"], "--movement-keep needs --movement"),
-        (["--movement-set", "every=3"], "--movement-set needs --movement"),
-        (["--movement", "topk", "--movement-set", "evry=3"], "Did you mean every?"),
-        (["--movement", "topk", "--movement-set", "every=0"], "--movement-set every must be 1 to"),
-        (["--movement", "topk", "--movement-set", "every=1.5"], "--movement-set every takes a int"),
-        (["--movement", "topk", "--movement-set", "initial_keep=0.1"],
-         "initial_keep must be from --movement-keep, 0.15,"),
-        (["--movement", "soft", "--movement-set", "warmup=0.9"], "must leave a part of the steps between them"),
-        (["--movement", "soft", "--movement-set", "threshold=1"], "--movement-set threshold must be 0.001 to 0.999"),
+        ("topk", 0.0, None, "`movement_keep` must be above 0 and at most 1. Received: 0.0."),
+        ("topk", 1.5, None, "`movement_keep` must be above 0 and at most 1. Received: 1.5."),
+        ("topk", float("nan"), None, "`movement_keep` must be above 0 and at most 1. Received: nan."),
+        ("soft", 0.5, None, "`movement_keep` is for `movement` topk"),
+        (None, 0.5, None, "`movement_keep` needs `movement`"),
+        (None, None, "every=3", "`movement_overrides` needs `movement`"),
+        ("topk", None, "evry=3", "Did you mean every?"),
+        ("topk", None, "every=0", "`movement_overrides` every must be 1 to"),
+        ("topk", None, "every=1.5", "`movement_overrides` every takes a int"),
+        ("topk", None, "initial_keep=0.1", "initial_keep must be from `movement_keep`, 0.15,"),
+        ("soft", None, "warmup=0.9", "must leave a part of the steps between them"),
+        ("soft", None, "threshold=1", "`movement_overrides` threshold must be 0.001 to 0.999"),
     ],
-)  # fmt: skip
+)
 def test_a_setting_of_movement_pruning_that_cannot_work_is_one_line(
-    files: Path, dense: Path, tmp_path: Path, options: list[str], expected: str
+    files: Path, dense: Path, tmp_path: Path, kind: str | None, keep: float | None, change: str | None, expected: str
 ) -> None:
+    fields = {"movement": kind, "movement_keep": keep, "movement_overrides": [change] if change else ()}
     with pytest.raises(InputError) as caught:
-        train(files, tmp_path / "deep" / "out", "--checkpoint", str(dense), *options)
+        train(files, tmp_path / "deep" / "out", checkpoint=dense, **fields)
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "deep").exists()
 
 
 def test_movement_pruning_needs_a_trained_token_model(files: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--movement needs --checkpoint, a trained model to prune"):
-        train(files, tmp_path / "out", "--movement", "topk")
-    with pytest.raises(InputError, match=r"--movement is for tokens models .* Received: --movement with --model prado"):
-        train(files, tmp_path / "out", "--movement", "topk", model="prado")
+    with pytest.raises(InputError, match="`movement` needs `checkpoint`, a trained model to prune"):
+        train(files, tmp_path / "out", movement="topk")
+    with pytest.raises(InputError, match=r"`movement` is for tokens models .* Received: `movement` with `model` prado"):
+        train(files, tmp_path / "out", movement="topk", model="prado")

@@ -20,10 +20,11 @@ from models_tf.training.adamw import AdamW
 from models_tf.training.power import PARAMETERS, RetentionSearch, SearchOptimizer, found_lengths, pressed
 from models_tf.training.power_settings import PowerSettings
 from models_tf.training.schedule import InPhases
-from support.token_training import FAST, train, weights_of, write_task
-from support.train_requests import KilledError, kill_after
+from support.token_training import FAST, KilledAt, KilledError, Lines, train, weights_of, write_task
 
 LENGTH = 12
+ALL_TOKENS = {"retention": []}
+BERT = "the bert of this module"
 
 
 def search(settings: PowerSettings | None = None, *, steps: int = 10) -> RetentionSearch:
@@ -116,19 +117,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def bert(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("power_models") / "bert"
-    train(files, output, *FAST, "--epochs", "5")
+    train(files, output, **FAST, epochs=5)
     return output
 
 
-def power(files: Path, output: Path, *options: str) -> dict[str, Any]:
-    return train(files, output, "--learning-rate", "1e-3", *options, model="powerbert")
+def power(files: Path, output: Path, **fields: Any) -> dict[str, Any]:
+    return train(files, output, model="powerbert", learning_rate=1e-3, **fields)
 
 
 @pytest.fixture(scope="module")
 def searched(files: Path, bert: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     output = tmp_path_factory.mktemp("power_models") / "power"
-    options = ["--checkpoint", str(bert), "--teacher", str(bert), "--search-epochs", "2", "--epochs", "2"]
-    return output, power(files, output, *options, "--keep-share", "0.4")
+    epochs = {"search_epochs": 2, "epochs": 2}
+    return output, power(files, output, checkpoint=bert, teacher=[bert], keep_share=0.4, **epochs)
 
 
 def test_the_tokens_that_were_found_are_in_every_record(searched: tuple[Path, dict[str, Any]]) -> None:
@@ -160,16 +161,17 @@ def test_the_folder_answers_as_the_training_said(files: Path, searched: tuple[Pa
 
 
 def test_without_a_share_the_penalty_decides(files: Path, bert: Path, tmp_path: Path) -> None:
-    options = ["--checkpoint", str(bert), "--search-epochs", "2", "--epochs", "1"]
-    pressed = power(files, tmp_path / "pressed", *options, "--search-set", "penalty=10")
-    free = power(files, tmp_path / "free", *options, "--search-set", "penalty=0", "--search-set", "rate=1e-6")
+    fields = {"checkpoint": bert, "search_epochs": 2, "epochs": 1}
+    pressed = power(files, tmp_path / "pressed", **fields, search_overrides=["penalty=10"])
+    free = power(files, tmp_path / "free", **fields, search_overrides=["penalty=0", "rate=1e-6"])
     assert pressed["retention"]["lengths"] == [1, 1]
     assert free["retention"]["share"] > 0.9
 
 
 def test_a_new_head_is_fine_tuned_before_the_search(files: Path, tmp_path: Path) -> None:
-    shown = train(files, tmp_path / "m", *FAST, "--set", "retention=[]", "--epochs", "2", "--search-epochs", "1",
-                  model="powerbert", show=True)["stderr"]  # fmt: skip
+    progress, new = Lines(), {"model": "powerbert", "sizes": ALL_TOKENS}
+    train(files, tmp_path / "m", **new, **FAST, epochs=2, search_epochs=1, progress=progress)
+    shown = "\n".join(progress.lines)
     stages = re.findall(r"^epoch (\d)/5(?: \((.*?)\))?  loss", shown, re.MULTILINE)
     assert stages == [("1", "fine-tune"), ("2", "fine-tune"), ("3", "search"), ("4", ""), ("5", "")]
     # What was found is said once, between the search and the epochs with dropped tokens.
@@ -181,33 +183,29 @@ def test_a_new_head_is_fine_tuned_before_the_search(files: Path, tmp_path: Path)
 
 
 def test_tokens_that_are_given_are_not_searched_for(files: Path, tmp_path: Path) -> None:
-    given = ["--set", "retention=[6,3]", "--epochs", "1"]
-    result = train(files, tmp_path / "m", *FAST, *given, model="powerbert")
+    given = {"model": "powerbert", "sizes": {"retention": "[6,3]"}, "epochs": 1}
+    result = train(files, tmp_path / "m", **FAST, **given)
     assert result["retention"] == {"lengths": [6, 3], "by": "significance", "share": 9 / 24, "searched": False}
     assert result["epochs"] == 1
     assert result["retention"]["lengths"] == list(checkpoint.load(tmp_path / "m").config.retention)
-    with pytest.raises(InputError, match=r"--keep-share is for a search .* Received: --keep-share with .* 6,3\."):
-        train(files, tmp_path / "n", *given, "--keep-share", "0.5", model="powerbert")
+    with pytest.raises(InputError, match=r"`keep_share` is for a search .* Received: `keep_share` with .* 6,3\."):
+        train(files, tmp_path / "n", **given, keep_share=0.5)
 
 
 @pytest.mark.slow
 def test_a_training_killed_in_every_phase_ends_as_if_it_had_not_been_killed(
-    files: Path, bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Path, bert: Path, tmp_path: Path
 ) -> None:
-    options = ("--checkpoint", str(bert), "--teacher", str(bert), "--fine-tune-epochs", "1", "--search-epochs", "1",
-               "--epochs", "1", "--keep-share", "0.5", "--batch-size", "24", "--save-minutes", "0")  # fmt: skip
-    whole = power(files, tmp_path / "whole", *options)
-    more: tuple[str, ...] = ()
-    # 9 saves an epoch: in the fine-tuning, then in the search, then with dropped tokens.
-    for saves in (4, 9, 9):
-        with monkeypatch.context() as patch:
-            kill_after(patch, saves)
-            with pytest.raises(KilledError):
-                power(files, tmp_path / "cut", *options, *more)
-        more = ("--resume",)
+    fields = {"checkpoint": bert, "teacher": [bert], "fine_tune_epochs": 1, "search_epochs": 1, "epochs": 1,
+              "keep_share": 0.5, "batch_size": 24, "save_minutes": 0}  # fmt: skip
+    whole = power(files, tmp_path / "whole", **fields)
+    # 8 batches an epoch, each saved: in the fine-tuning, then in the search, then with dropped tokens.
+    for batch, resume in ((4, False), (9, True), (9, True)):
+        with pytest.raises(KilledError):
+            power(files, tmp_path / "cut", **fields, resume=resume, progress=KilledAt(batch))
     with pytest.raises(InputError, match=r"settings it began with: power\.keep_share was 0\.5\. Received: 0\.6"):
-        power(files, tmp_path / "cut", *options, "--keep-share", "0.6", "--resume")
-    resumed = power(files, tmp_path / "cut", *options, "--resume")
+        power(files, tmp_path / "cut", **{**fields, "keep_share": 0.6}, resume=True)
+    resumed = power(files, tmp_path / "cut", **fields, resume=True)
     assert resumed["retention"]["lengths"] == whole["retention"]["lengths"]
     # Threads add in any order: float32 rounding, grown over 24 steps.
     assert resumed["retention"]["masses"] == pytest.approx(whole["retention"]["masses"], abs=1e-2)
@@ -217,46 +215,45 @@ def test_a_training_killed_in_every_phase_ends_as_if_it_had_not_been_killed(
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("fields", "expected"),
     [
-        (["--keep-share", "0"], "--keep-share must be 0.01 to 1.0. Received: 0.0."),
-        (["--keep-share", "nan"], "--keep-share must be 0.01 to 1.0. Received: nan."),
-        (["--search-epochs", "-1"], "--search-epochs must be 0 to 100000. Received: -1."),
-        (["--search-set", "penalti=1"], "Did you mean penalty?"),
-        (["--search-set", "rate=2"], "--search-set rate must be 0.0 to 1.0. Received: 2.0."),
-        (["--hidden-weight", "1", "--teacher", "BERT"], "--hidden-weight compares with the teacher token by token"),
-        (["--attention-weight", "1", "--teacher", "BERT"],
-         "--attention-weight compares with the teacher token by token"),
-        (["--transfer", "joint", "--teacher", "BERT"], "--transfer compares with the teacher token by token"),
-        (["--keep-share", "0.5", "--search-set", "penalty=1"],
-         "--search-set penalty is for a search without --keep-share"),
-        (["--search-set", "descent=0.5"], "--search-set descent is for a search with --keep-share"),
-        (["--movement", "topk"], "--movement has no phases before it"),
-        (["--task", "token-classification"], "powerbert"),
+        ({"keep_share": 0.0}, "`keep_share` must be 0.01 to 1.0. Received: 0.0."),
+        ({"keep_share": float("nan")}, "`keep_share` must be 0.01 to 1.0. Received: nan."),
+        ({"search_epochs": -1}, "`search_epochs` must be 0 to 100000. Received: -1."),
+        ({"search_overrides": ["penalti=1"]}, "Did you mean penalty?"),
+        ({"search_overrides": ["rate=2"]}, "`search_overrides` rate must be 0.0 to 1.0. Received: 2.0."),
+        ({"hidden_weight": 1.0, "teacher": BERT}, "`hidden_weight` compares with the teacher token by token"),
+        ({"attention_weight": 1.0, "teacher": BERT}, "`attention_weight` compares with the teacher token by token"),
+        ({"transfer": "joint", "teacher": BERT}, "`transfer` compares with the teacher token by token"),
+        ({"keep_share": 0.5, "search_overrides": ["penalty=1"]},
+         "`search_overrides` penalty is for a search without `keep_share`"),
+        ({"search_overrides": ["descent=0.5"]}, "`search_overrides` descent is for a search with `keep_share`"),
+        ({"movement": "topk"}, "`movement` has no phases before it"),
+        ({"task": "token-classification"}, "powerbert"),
     ],
 )  # fmt: skip
 def test_a_setting_of_the_search_that_cannot_work_is_one_line(
-    files: Path, bert: Path, tmp_path: Path, options: list[str], expected: str
+    files: Path, bert: Path, tmp_path: Path, fields: dict[str, Any], expected: str
 ) -> None:
-    options = [str(bert) if option == "BERT" else option for option in options]
+    fields = {name: [bert] if value == BERT else value for name, value in fields.items()}
     with pytest.raises(InputError) as caught:
-        power(files, tmp_path / "deep" / "out", "--checkpoint", str(bert), *options)
+        power(files, tmp_path / "deep" / "out", checkpoint=bert, **fields)
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "deep").exists()
 
 
 def test_a_search_needs_a_trained_head_and_the_model_that_can_drop(files: Path, bert: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--fine-tune-epochs must be at least 1 where the head is new"):
-        train(files, tmp_path / "out", "--set", "retention=[]", "--fine-tune-epochs", "0", model="powerbert")
+    with pytest.raises(InputError, match="`fine_tune_epochs` must be at least 1 where the head is new"):
+        train(files, tmp_path / "out", model="powerbert", sizes=ALL_TOKENS, fine_tune_epochs=0)
     with pytest.raises(
-        InputError, match=r"--keep-share is for --model powerbert\. Received: --keep-share with --model bert"
+        InputError, match=r"`keep_share` is for `model` powerbert\. Received: `keep_share` with `model` bert"
     ):
-        train(files, tmp_path / "out", "--checkpoint", str(bert), "--keep-share", "0.5")
+        train(files, tmp_path / "out", checkpoint=bert, keep_share=0.5)
 
 
 def test_a_teachers_inside_can_be_learned_where_no_token_is_dropped(files: Path, bert: Path, tmp_path: Path) -> None:
-    options = ["--checkpoint", str(bert), "--teacher", str(bert), "--hidden-weight", "0.1", "--search-epochs", "0"]
-    result = power(files, tmp_path / "m", *options, "--epochs", "1")
+    fields = {"checkpoint": bert, "teacher": [bert], "hidden_weight": 0.1, "search_epochs": 0}
+    result = power(files, tmp_path / "m", **fields, epochs=1)
     assert "retention" not in result
     assert checkpoint.load(tmp_path / "m").config.retention == ()

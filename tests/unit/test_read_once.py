@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from safetensors.numpy import load_file
 
-from exporters import train as train_model
+from exporters import Compression
 from support.token_training import train, write_task
-from support.train_requests import request
 
 _watched: dict[str, Counter[str]] = {}
 
@@ -37,11 +36,11 @@ def opened(tmp_path: Path) -> Iterator[Counter[str]]:
 
 def test_a_fine_tuning_opens_rows_and_checkpoint_once(tmp_path: Path, opened: Counter[str]) -> None:
     files = write_task(tmp_path, random.Random(0), train_rows=32)
-    train(files, tmp_path / "bert", "--epochs", "1")
+    train(files, tmp_path / "bert", epochs=1)
     assert (opened["train.tsv"], opened["dev.tsv"], opened["vocab.txt"]) == (2, 2, 2)  # one was to write them
     opened.clear()
-    options = ("--checkpoint", str(tmp_path / "bert"), "--epochs", "1", "--prune-heads", "0.34", "--prune-vocab")
-    train(files, tmp_path / "again", *options)
+    smaller = Compression(prune_heads=0.34, prune_vocab=True)
+    train(files, tmp_path / "again", checkpoint=tmp_path / "bert", epochs=1, compression=smaller)
     counts = {name: opened[name] for name in ("train.tsv", "dev.tsv", "bert/config.json", "bert/vocab.txt")}
     assert counts == dict.fromkeys(counts, 1)
     # Its header, then one tensor at a time: each once.
@@ -52,7 +51,6 @@ def test_a_fine_tuning_opens_rows_and_checkpoint_once(tmp_path: Path, opened: Co
 def test_a_small_file_of_a_projection_model_is_read_once_for_all_epochs(tmp_path: Path, opened: Counter[str]) -> None:
     files = write_task(tmp_path, random.Random(0), train_rows=32)
     opened.clear()
-    small = ("--set", "hidden_size=4", "--set", "hidden_layers=1", "--set", "projection.feature_size=16")
-    paths = ("--train", str(files / "train.tsv"), "--dev", str(files / "dev.tsv"), "--output", str(tmp_path / "out"))
-    train_model(request("--model", "sgnn", *small, *paths, "--epochs", "2", "--batch-size", "16"))
+    small = ("hidden_size=4", "hidden_layers=1", "projection.feature_size=16")
+    train(files, tmp_path / "out", model="sgnn", overrides=small, epochs=2)
     assert (opened["train.tsv"], opened["dev.tsv"]) == (1, 1)

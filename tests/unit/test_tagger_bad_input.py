@@ -1,15 +1,16 @@
-"""Tag files and flags that a tagger cannot be trained from: one clear line with the line's number, nothing written."""
+"""Tag files and fields that a tagger cannot be trained from: one clear line with the line's number, nothing written."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from exporters import TrainRequest, train
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.data.tag_scheme import check_tags
 from models_tf.data.tagged import read_tagged
 from models_tf.errors import InputError
 from support.tiny_vocab import VOCAB, data_folder
-from support.train_requests import run
 
 GOOD = "Anna\tB-per\nSmith\tI-per\nlives\tO\n\nBerlin\tB-loc\n"
 
@@ -23,13 +24,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def refused(folder: Path, *options: str) -> str:
+def refused(folder: Path, **fields: Any) -> str:
     """The line that the training ends with; it must have left nothing."""
     output = folder / "new" / "model"
-    given = ["--model", "tagger", "--vocab", str(folder), "--output", str(output), "--max-seq-len", "8"]
-    given += ["--train", str(folder / "train.conll"), "--dev", str(folder / "dev.conll"), *options]
+    rows = {"train": folder / "train.conll", "dev": folder / "dev.conll", "max_seq_len": 8}
     with pytest.raises(InputError) as caught:
-        run(*given)
+        train(TrainRequest(model="tagger", vocab=folder, output=output, **rows, **fields))
     assert not output.parent.exists()
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -47,7 +47,7 @@ def refused(folder: Path, *options: str) -> str:
         ("Anna\tB-per\nlives\to\n", 2, "tags of entities are in capitals, 'O'. Received: 'o'"),
         ("Anna\tB-per\nlives\tVERB\n", 2, "all tags must be O, B-x and I-x (or E-x, S-x), as 'B-per' in line 1"),
         ("Anna\tB-per\nSmith\tL-per\n", 2, "Received: 'L-per'. Of BILOU, write E-per."),
-        ("Anna\tB-per\nlives\tO\nin\tI-per\n", 3, "Received: I-per after O. Remedy: B-per there, or --loose-tags"),
+        ("Anna\tB-per\nlives\tO\nin\tI-per\n", 3, "Received: I-per after O. Remedy: B-per there, or `loose_tags`"),
         ("Anna\tB-per\nlives\tI-loc\n", 2, "Received: I-loc after B-per."),
         ("Anna\tB-per\n\nlives\tI-loc\n", 3, "Received: I-loc after the beginning of a sentence."),
     ],
@@ -69,16 +69,16 @@ def test_a_label_in_dev_that_train_has_not_is_named_with_its_line(folder: Path) 
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("fields", "words"),
     [
-        (("--unlabelled", "texts.txt"), "--unlabelled needs --teacher"),
-        (("--distill-epochs", "2"), "--distill-epochs needs --unlabelled. Received: --distill-epochs alone."),
-        (("--distill-learning-rate", "1e-3"), "--distill-learning-rate needs --unlabelled"),
-        (("--task", "classification"), "tagger is for token-classification"),
+        ({"unlabelled": Path("texts.txt")}, "`unlabelled` needs `teacher`"),
+        ({"distill_epochs": 2}, "`distill_epochs` needs `unlabelled`. Received: `distill_epochs` alone."),
+        ({"distill_learning_rate": 1e-3}, "`distill_learning_rate` needs `unlabelled`"),
+        ({"task": "classification"}, "tagger is for token-classification"),
     ],
 )
-def test_flags_that_do_not_go_together_are_refused(folder: Path, options: tuple[str, ...], words: str) -> None:
-    assert words in refused(folder, *options)
+def test_fields_that_do_not_go_together_are_refused(folder: Path, fields: dict[str, Any], words: str) -> None:
+    assert words in refused(folder, **fields)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_bad_file_of_texts_is_refused(folder: Path, name: str, text: str | Non
     checkpoint.save(folder / "teacher", teacher)
     if text is not None:
         (folder / name).write_text(text)
-    found = refused(folder, "--teacher", str(folder / "teacher"), "--unlabelled", str(folder / name))
+    found = refused(folder, teacher=[folder / "teacher"], unlabelled=folder / name)
     assert words in found
     assert name in found
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from exporters import Compression
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.data.unlabelled import read_sentences, split_text
 from models_tf.encoder.batches import Predictor
@@ -23,13 +24,13 @@ from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.unlabelled import Taught, UnlabelledBatches, Words, at_students_pieces, words_loss
 from support.export_command import everything_under
 from support.tiny_vocab import tiny_tokenizer
-from support.token_training import FAST, SPECIAL, train, weights_of
-from support.train_requests import KilledError, kill_after
+from support.token_training import FAST, SPECIAL, KilledAt, KilledError, Lines, train, weights_of
 
 SENTENCES = [["Anna", "plays", "?"], ["who", "is", "unable"], ["films"]]
 # As the tiny vocabulary cuts them: [CLS] anna play ##s ? [SEP]; [CLS] who is un ##able [SEP]; [CLS] film ##s [SEP]
 FIRST = [[1, 2, 4], [1, 2, 3], [1, -1, -1]]
 NAMES, PLACES, FILLERS = ["anna", "berta", "carl"], ["rome", "oslo"], [f"w{number}" for number in range(30)]
+SLOW: dict[str, Any] = {"epochs": 2, "learning_rate": 5e-3, "average": 0}
 WHOLE = ["config.json", "model.safetensors", "training.json", "vocab.txt"]
 
 
@@ -54,22 +55,21 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def fit(files: Path, output: Path, *options: str, model: str = "tagger", **more: Any) -> dict[str, Any]:
-    data = ["--train", str(files / "train.conll"), "--dev", str(files / "dev.conll")]
-    return train(files, output, *data, *options, model=model, **more)
+def fit(files: Path, output: Path, *, rows: str = "train", model: str = "tagger", **fields: Any) -> dict[str, Any]:
+    data = {"train": files / f"{rows}.conll", "dev": files / "dev.conll"}
+    return train(files, output, **data, model=model, **fields)
 
 
 @pytest.fixture(scope="module")
 def teacher(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("tagger_teacher") / "bert"
-    options = ("--train", str(files / "many.conll"), "--task", "token-classification", *FAST, "--epochs", "10")
-    assert fit(files, output, *options, model="bert")["dev_score"] > 90
+    made = fit(files, output, rows="many", model="bert", task="token-classification", **FAST, epochs=10)
+    assert made["dev_score"] > 90
     return output
 
 
-def distilled(files: Path, teacher: Path, *more: str) -> list[str]:
-    return ["--teacher", str(teacher), "--unlabelled", str(files / "texts.txt"), "--distill-epochs", "2",
-            "--epochs", "2", "--learning-rate", "5e-3", "--average", "0", *more]  # fmt: skip
+def distilled(files: Path, teacher: Path) -> dict[str, Any]:
+    return {"teacher": [teacher], "unlabelled": files / "texts.txt", "distill_epochs": 2, **SLOW}
 
 
 def test_only_first_pieces_get_a_gradient_from_a_teacher_without_labels() -> None:
@@ -146,7 +146,7 @@ def test_a_teacher_with_another_vocabulary_is_learned_word_by_word() -> None:
 @pytest.fixture(scope="module")
 def whole(files: Path, teacher: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     output = tmp_path_factory.mktemp("tagger_student") / "whole"
-    return output, fit(files, output, *distilled(files, teacher))
+    return output, fit(files, output, **distilled(files, teacher))
 
 
 def test_distillation_comes_before_the_labels_and_helps(
@@ -161,26 +161,24 @@ def test_distillation_comes_before_the_labels_and_helps(
     assert document["distill_epochs"] == 2
     loaded = checkpoint.load(output)
     assert (loaded.model_name, loaded.head.kind) == ("tagger", "token-classification")
-    alone = fit(files, tmp_path / "alone", "--epochs", "2", "--learning-rate", "5e-3", "--average", "0")
+    alone = fit(files, tmp_path / "alone", **SLOW)
     assert result["dev_score"] > alone["dev_score"] + 10
 
 
 # In the second epoch of distillation, and in the first one of the labels.
-@pytest.mark.parametrize("saves", [pytest.param(14, marks=pytest.mark.slow), 25])
+@pytest.mark.parametrize("batch", [pytest.param(13, marks=pytest.mark.slow), 23])
 def test_a_killed_distillation_ends_as_if_it_had_not_been_killed(
     files: Path,
     teacher: Path,
     whole: tuple[Path, dict[str, Any]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    saves: int,
+    batch: int,
 ) -> None:
-    # One save after the teacher, then one a batch: 10 of each epoch of texts and one at its end, 3 of each of labels.
-    options = distilled(files, teacher, "--save-minutes", "0")
-    with monkeypatch.context() as patch:
-        kill_after(patch, saves)
-        with pytest.raises(KilledError):
-            fit(files, tmp_path / "cut", *options)
+    # The teacher's answers are saved, then every batch: 10 of each epoch of texts, 3 of each of labels.
+    fields = {**distilled(files, teacher), "save_minutes": 0}
+    with pytest.raises(KilledError):
+        fit(files, tmp_path / "cut", **fields, progress=KilledAt(batch))
     assert (tmp_path / "cut" / "teacher_words.npy").exists()
     original = Predictor.__call__
 
@@ -189,7 +187,7 @@ def test_a_killed_distillation_ends_as_if_it_had_not_been_killed(
         return original(self, inputs, **more)
 
     monkeypatch.setattr(Predictor, "__call__", dev_only)
-    resumed = fit(files, tmp_path / "cut", *options, "--resume")
+    resumed = fit(files, tmp_path / "cut", **fields, resume=True)
     assert resumed["dev_score"] == whole[1]["dev_score"]
     for name, value in weights_of(whole[0]).items():
         # Threads add in any order: float32 rounding, grown over 26 steps of 5e-3.
@@ -200,15 +198,15 @@ def test_a_killed_distillation_ends_as_if_it_had_not_been_killed(
 def test_labels_alone_in_the_second_stage_ask_the_teacher_for_nothing_but_the_texts(
     files: Path, teacher: Path, tmp_path: Path
 ) -> None:
-    options = distilled(files, teacher, "--teacher-weight", "0", "--temperature", "1")
-    shown = fit(files, tmp_path / "m", *options, show=True)["stderr"]
-    assert "teacher, unlabelled  row 160/160" in shown
-    assert "teacher  row" not in shown
+    progress = Lines()
+    fit(files, tmp_path / "m", **distilled(files, teacher), teacher_weight=0.0, temperature=1.0, progress=progress)
+    assert "teacher, unlabelled  row 160/160" in progress.lines
+    assert not any("teacher  row" in line for line in progress.lines)
 
 
 def test_a_student_can_be_cut_out_of_its_teacher(files: Path, teacher: Path, tmp_path: Path) -> None:
-    cut = ("--checkpoint", str(teacher), "--drop-layers", "top:1", "--prune-ffn", "0")
-    fit(files, tmp_path / "m", *distilled(files, teacher), *cut)
+    cut = Compression(drop_layers="top:1", prune_ffn=0.0)
+    fit(files, tmp_path / "m", **distilled(files, teacher), checkpoint=teacher, compression=cut)
     loaded = checkpoint.load(tmp_path / "m")
     assert (loaded.model_name, loaded.config.num_layers) == ("tagger", 1)
     rows = encode_untagged([["anna"]], Path("f"), tokenizer=Tokenizer.from_folder(tmp_path / "m"), max_len=4)

@@ -20,7 +20,10 @@ from exporters import (
     compress,
     train,
 )
+from exporters.commands.compression_flags import from_args
 from exporters.commands.main import parser_of
+from exporters.commands.train import request_of
+from exporters.training.request import flag_of
 from models_tf.training.settings import TrainingSettings
 from models_tf.training.token_settings import TokenSettings
 
@@ -91,6 +94,89 @@ def test_every_field_has_a_flag_and_is_frozen(name: str, kind: Any, left_out: se
     assert {field.name for field in fields} - left_out <= {action.dest for action in parser_of(name)._actions}
     assert kind.__dataclass_params__.frozen
     assert all(field.kw_only for field in fields)
+
+
+def flags_of(fields: dict[str, Any]) -> list[str]:
+    """As they are typed: a list is a flag that is repeated, a truth one without a value."""
+    found = []
+    for name, value in fields.items():
+        flag = flag_of(name)
+        if value is True:
+            found.append(flag)
+        else:
+            found += [part for one in (value if isinstance(value, tuple) else (value,)) for part in (flag, str(one))]
+    return found
+
+
+FILES_GIVEN: dict[str, Any] = {name: Path(path) for name, path in FILES.items()}
+MANY: list[dict[str, Any]] = [
+    {
+        "resume": True, "text_column": "a", "label_column": "b", "max_seq_len": 9, "overrides": ("x=1", "y=2"),
+        "epochs": 3, "batch_size": 4, "learning_rate": 0.25, "label_smoothing": 0.125, "average": 0.5, "patience": 2,
+        "save_minutes": 7.5, "seed": 11, "teacher": (Path("one"), Path("two")), "teacher_weight": 0.75,
+        "temperature": 1.5, "multi_label": True, "label_separator": ";", "features": "mixed", "distortion": 0.5,
+        "class_weights": "balanced",
+    },
+    {"teacher_logits": Path("t.npy")},
+    {
+        "model": "powerbert", "force": True, "task": "regression", "vocab": Path(__file__), "preset": "small",
+        "text_pair_column": "c", "weight_decay": 0.5, "freeze_embedding": True, "fine_tune_epochs": 1,
+        "search_epochs": 2, "keep_share": 0.5, "search_overrides": ("rate=0.5",),
+    },
+    {
+        "model": "bert", "vocab": Path(__file__), "teacher": (Path("one"),), "hidden_weight": 0.5,
+        "attention_weight": 0.25, "init_from_teacher": True, "transfer": "joint", "transfer_epochs": 2,
+        "transfer_overrides": ("mean=1",),
+    },
+    {
+        "model": "bert", "checkpoint": Path("m"), "movement": "topk", "movement_keep": 0.5,
+        "movement_overrides": ("every=3",),
+    },
+    {
+        "model": "tagger", "teacher": (Path("one"),), "unlabelled": Path("u.txt"), "distill_epochs": 4,
+        "distill_learning_rate": 0.125, "loose_tags": True,
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fields", MANY, ids=["projection", "logits", "power", "transfer", "movement", "tagger"])
+def test_flags_of_a_training_become_the_fields_of_its_request(fields: dict[str, Any]) -> None:
+    given = {**FILES_GIVEN, **fields}
+    assert request_of(parser_of("train").read(flags_of(given))) == TrainRequest(**given)
+
+
+def test_every_field_of_a_training_is_among_them() -> None:
+    shown = {name for fields in MANY for name in fields} | set(FILES)
+    assert {field.name for field in dataclasses.fields(TrainRequest)} - shown == {"compression", "vocab_data"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "fields"),
+    [
+        (
+            ["--drop-layers", "top:1", "--prune-heads", "0.5", "--head-scope", "global", "--head-importance", "token",
+             "--normalize-heads", "--min-heads", "2", "--prune-ffn", "0.25", "--ghosts", "--ghost-on", "outputs",
+             "--ghost-kernel", "5", "--seed", "7"],
+            {"drop_layers": "top:1", "prune_heads": 0.5, "head_scope": "global", "head_importance": "token",
+             "normalize_heads": True, "min_heads": 2, "prune_ffn": 0.25, "ghosts": 0, "ghost_on": "outputs",
+             "ghost_kernel": 5, "seed": 7},
+        ),
+        (
+            ["--remove-heads", "0:3,5;2:1", "--share-layers", "2", "--share-from", "mean", "--embedding-size", "8",
+             "--prune-vocab", "--drop-characters", "--retention", "9,6,3", "--retention-by", "first"],
+            {"remove_heads": ((0, (3, 5)), (2, (1,))), "share_layers": 2, "share_from": "mean", "embedding_size": 8,
+             "prune_vocab": True, "drop_characters": True, "retention": (9, 6, 3), "retention_by": "first"},
+        ),
+    ],
+)  # fmt: skip
+def test_flags_of_a_compression_become_its_fields(flags: list[str], fields: dict[str, Any]) -> None:
+    wanted = Compression(**fields)
+    assert from_args(parser_of("compress").read(["--checkpoint", "bert", "--output", "out", *flags])) == wanted
+    of_training = [*flags_of(FILES_GIVEN), "--model", "bert", "--checkpoint", "m", *flags]
+    of_training += ["--vocab-data", "a.txt", "b.txt"] if wanted.prune_vocab else []
+    found = request_of(parser_of("train").read(of_training))
+    assert found.compression == wanted
+    assert found.vocab_data == ((Path("a.txt"), Path("b.txt")) if wanted.prune_vocab else ())
 
 
 @pytest.mark.parametrize("function", [train, compress, ablate])

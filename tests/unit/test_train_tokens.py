@@ -22,26 +22,20 @@ from models_tf.tasks import read_rows
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.teacher_start import start_from_teacher
 from support.export_command import everything_under
-from support.train_requests import KilledError, Lines, kill_after, run
-
-GOOD, BAD = ["good", "great", "fine"], ["bad", "poor", "awful"]
-FILLERS = [f"w{number}" for number in range(49)]
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-SIZES = {
-    "num_hidden_layers": 2, "hidden_size": 16, "embedding_size": 8, "intra_bottleneck_size": 8, "intermediate_size": 16,
-    "num_attention_heads": 2, "num_feedforward_networks": 2, "max_position_embeddings": 24,
-    "attention_probs_dropout_prob": 0.0,
-}  # fmt: skip
-BERT_SIZES = {
-    "num_hidden_layers": 1, "hidden_size": 12, "intermediate_size": 16, "num_attention_heads": 3,
-    "max_position_embeddings": 24, "attention_probs_dropout_prob": 0.0, "hidden_dropout_prob": 0.0,
-}  # fmt: skip
-
-
-def sentence(generator: random.Random, label: int) -> str:
-    words = [generator.choice(FILLERS) for _ in range(generator.randrange(1, 6))]
-    words.insert(generator.randrange(len(words) + 1), generator.choice(GOOD if label else BAD))
-    return " ".join(words)
+from support.token_training import (
+    BAD,
+    COMMAND,
+    FAST,
+    GOOD,
+    MOBILEBERT_SIZES,
+    KilledAt,
+    KilledError,
+    Lines,
+    sentence,
+    weights_of,
+    write_task,
+)
+from support.token_training import train as train_model
 
 
 def write_tsv(path: Path, header: str, rows: list[tuple[Any, ...]]) -> Path:
@@ -51,44 +45,24 @@ def write_tsv(path: Path, header: str, rows: list[tuple[Any, ...]]) -> Path:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("token_data")
-    (folder / "vocab.txt").write_text("\n".join([*SPECIAL, *GOOD, *BAD, *FILLERS]) + "\n")
-    generator = random.Random(3)
-    for name, count in (("train", 192), ("dev", 64)):
-        labels = [generator.randrange(2) for _ in range(count)]
-        write_tsv(folder / f"{name}.tsv", "sentence\tlabel", [(sentence(generator, label), label) for label in labels])
-    return folder
+    return write_task(tmp_path_factory.mktemp("token_data"), random.Random(3))
 
 
-def train(files: Path, output: Path, *options: str, model: str = "mobilebert", new: bool = True) -> dict[str, Any]:
-    sizes = SIZES if model == "mobilebert" else BERT_SIZES
-    given = ["--model", model, "--max-seq-len", "12", "--batch-size", "16", "--output", str(output)]
-    for flag in ("train", "dev"):
-        if f"--{flag}" not in options:
-            given += [f"--{flag}", str(files / f"{flag}.tsv")]
-    if new:
-        given += [
-            "--vocab",
-            str(files),
-            *(part for key, value in sizes.items() for part in ("--set", f"{key}={value}")),
-        ]
-    return run(*given, *options, command="export-mobile train --of-a-test")
-
-
-FAST = ("--learning-rate", "1e-2", "--average", "0.8")
+def train(files: Path, output: Path, *, model: str = "mobilebert", **fields: Any) -> dict[str, Any]:
+    return train_model(files, output, model=model, **fields)
 
 
 @pytest.fixture(scope="module")
 def trained(files: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     output = tmp_path_factory.mktemp("token_models") / "model"
-    return output, train(files, output, *FAST, "--epochs", "8")
+    return output, train(files, output, **FAST, epochs=8)
 
 
 @pytest.fixture(scope="module")
 def teacher(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A BERT of another width, depth and number of heads; its labels have names, the files' are numbers."""
     output = tmp_path_factory.mktemp("token_teacher") / "bert"
-    train(files, output, *FAST, "--epochs", "6", model="bert")
+    train(files, output, model="bert", sizes={"num_hidden_layers": 1}, **FAST, epochs=6)
     document = json.loads((output / "config.json").read_text())
     names = {"id2label": {"0": "negative", "1": "positive"}, "label2id": {"negative": 0, "positive": 1}}
     (output / "config.json").write_text(json.dumps({**document, **names}))
@@ -108,7 +82,7 @@ def test_training_from_scratch_learns_and_writes_a_folder_of_hugging_faces_form(
     document = json.loads((output / "training.json").read_text())
     assert document["dev_score"] == result["dev_score"]
     assert document["best_epoch"] == result["best_epoch"]
-    assert document["command"] == "export-mobile train --of-a-test"
+    assert document["command"] == COMMAND
     assert document["learning_rate"] == 0.01
 
 
@@ -130,41 +104,34 @@ def test_the_saved_folder_gives_the_score_that_was_reported(files: Path, trained
     assert loaded.tensors["segment_embedding"][0].any()
 
 
-def weights_of(folder: Path) -> dict[str, np.ndarray]:
-    return checkpoint.load(folder).tensors
-
-
-def transfer_options(teacher: Path) -> list[str]:
-    return ["--teacher", str(teacher), "--transfer", "progressive", "--transfer-epochs", "1", "--epochs", "1",
-            "--learning-rate", "1e-3", "--init-from-teacher", "--batch-size", "32", "--save-minutes", "0"]  # fmt: skip
+def transfer(teacher: Path) -> dict[str, Any]:
+    return {"teacher": [teacher], "transfer": "progressive", "transfer_epochs": 1, "epochs": 1, "learning_rate": 1e-3,
+            "init_from_teacher": True, "batch_size": 32, "save_minutes": 0}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def whole(files: Path, teacher: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     output = tmp_path_factory.mktemp("token_transfer") / "whole"
-    return output, train(files, output, *transfer_options(teacher))
+    return output, train(files, output, **transfer(teacher))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("saves", [2, 5, 9])  # inside the first layer's phase, the second's, and the task's epoch
+@pytest.mark.parametrize("batch", [2, 5, 8])  # inside the first layer's phase, the second's, and the task's epoch
 def test_a_killed_training_ends_as_if_it_had_not_been_killed(
     files: Path,
     teacher: Path,
     whole: tuple[Path, dict[str, Any]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    saves: int,
+    batch: int,
 ) -> None:
-    # The first save is that of the teacher's answers, then there is one a batch: 6 of the transfer and its end, 6 of
-    # the task.
-    with monkeypatch.context() as patch:
-        kill_after(patch, saves)
-        with pytest.raises(KilledError):
-            train(files, tmp_path / "cut", *transfer_options(teacher))
+    # The teacher's answers are saved, then every batch: 6 of the transfer, 6 of the task.
+    with pytest.raises(KilledError):
+        train(files, tmp_path / "cut", **transfer(teacher), progress=KilledAt(batch))
     assert (tmp_path / "cut" / "teacher_logits.npy").exists()
     # What was computed before is not computed again.
     monkeypatch.setattr(Predictor, "__call__", _dev_only(Predictor.__call__, 64))
-    resumed = train(files, tmp_path / "cut", *transfer_options(teacher), "--resume")
+    resumed = train(files, tmp_path / "cut", **transfer(teacher), resume=True)
     assert resumed["dev_score"] == whole[1]["dev_score"]
     wanted, found = weights_of(whole[0]), weights_of(tmp_path / "cut")
     for name, value in wanted.items():
@@ -186,7 +153,7 @@ def _dev_only(original: Callable[..., Any], rows: int) -> Callable[..., Any]:
 def test_a_students_labels_are_the_teachers_where_the_file_has_numbers(
     files: Path, teacher: Path, tmp_path: Path
 ) -> None:
-    result = train(files, tmp_path / "m", "--teacher", str(teacher), *FAST, "--epochs", "8", "--teacher-weight", "0.9")
+    result = train(files, tmp_path / "m", teacher=[teacher], teacher_weight=0.9, **FAST, epochs=8)
     assert checkpoint.load(tmp_path / "m").labels == ["negative", "positive"]
     assert result["dev_score"] > 90
 
@@ -196,13 +163,9 @@ def test_a_joint_transfer_pulls_the_student_to_its_teacher(files: Path, teacher:
     """More epochs of it: a smaller distance. The task's one epoch has a learning rate of next to nothing."""
     losses = []
     for epochs in (1, 8):
-        output, progress = tmp_path / str(epochs), Lines()
-        sizes = [part for key, value in SIZES.items() for part in ("--set", f"{key}={value}")]
-        paths = ["--train", str(files / "train.tsv"), "--dev", str(files / "dev.tsv"), "--output", str(output)]
-        options = ["--model", "mobilebert", "--max-seq-len", "12", "--batch-size", "16", "--vocab", str(files), *sizes,
-                   *paths, "--teacher", str(teacher), "--transfer", "joint", "--transfer-epochs", str(epochs),
-                   "--transfer-set", "mean=1", "--transfer-set", "learning_rate=1e-2", "--epochs", "1"]  # fmt: skip
-        run(*options, progress=progress)
+        progress, weights = Lines(), ("mean=1", "learning_rate=1e-2")
+        joint = {"transfer": "joint", "transfer_epochs": epochs, "transfer_overrides": weights}
+        train(files, tmp_path / str(epochs), teacher=[teacher], **joint, epochs=1, progress=progress)
         line = next(line for line in progress.lines if line.startswith(f"epoch {epochs}/{epochs + 1} "))
         assert "train" not in line  # there is nothing to be right or wrong about
         losses.append(float(line.split("loss ")[1].split()[0]))
@@ -217,7 +180,7 @@ def test_embeddings_of_a_wider_teacher_are_factorized(files: Path, teacher: Path
         name: generator.standard_normal(value.shape).astype(np.float32) for name, value in loaded.tensors.items()
     }
     loaded = checkpoint.with_tensors(loaded, tensors)
-    document = {"model_type": "mobilebert", **SIZES, "embedding_size": 12, "vocab_size": 60}
+    document = {"model_type": "mobilebert", **MOBILEBERT_SIZES, "embedding_size": 12, "vocab_size": 60}
     student = checkpoint.random_init("mobilebert", document, head="classification", labels=["a", "b"])
     tokenizer = Tokenizer.from_folder(files)
     inputs = tokenizer.encode(["good w1 w2", "bad w3"], max_len=6)
@@ -239,7 +202,7 @@ def test_embeddings_of_a_wider_teacher_are_factorized(files: Path, teacher: Path
 
 def test_embeddings_of_equal_shape_are_copied(trained: tuple[Path, dict[str, Any]]) -> None:
     loaded = checkpoint.load(trained[0])
-    document = {"model_type": "mobilebert", **SIZES, "num_hidden_layers": 3, "vocab_size": 60}
+    document = {"model_type": "mobilebert", **MOBILEBERT_SIZES, "num_hidden_layers": 3, "vocab_size": 60}
     document["classifier_activation"] = False
     student = checkpoint.random_init("mobilebert", document, head="classification", labels=["a", "b"], seed=5)
     found = start_from_teacher(student.tensors, student.config, loaded, {})
@@ -251,8 +214,7 @@ def test_embeddings_of_equal_shape_are_copied(trained: tuple[Path, dict[str, Any
 def test_fine_tuning_goes_on_from_a_checkpoint_and_keeps_its_head(
     files: Path, trained: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
-    options = ("--checkpoint", str(trained[0]), "--epochs", "1", "--learning-rate", "1e-6")
-    result = train(files, tmp_path / "m", *options, new=False)
+    result = train(files, tmp_path / "m", checkpoint=trained[0], epochs=1, learning_rate=1e-6)
     assert result["dev_score"] == trained[1]["dev_score"]
     for name, value in weights_of(tmp_path / "m").items():
         np.testing.assert_allclose(value, weights_of(trained[0])[name], atol=1e-4, err_msg=name)
@@ -262,10 +224,10 @@ def test_regression_of_pairs_learns(files: Path, trained: tuple[Path, dict[str, 
     generator = random.Random(0)
     for name, count in (("train", 192), ("dev", 48)):
         sides = [(generator.randrange(2), generator.randrange(2)) for _ in range(count)]
-        rows = [(sentence(generator, a)[:12], sentence(generator, b)[:12], a + b) for a, b in sides]
-        write_tsv(tmp_path / f"{name}.tsv", "sentence1\tsentence2\tscore", rows)
-    options = ["--train", str(tmp_path / "train.tsv"), "--dev", str(tmp_path / "dev.tsv"), "--task", "regression"]
-    result = train(files, tmp_path / "m", *options, *FAST, "--checkpoint", str(trained[0]), "--epochs", "8", new=False)
+        pairs = [(sentence(generator, a)[:12], sentence(generator, b)[:12], a + b) for a, b in sides]
+        write_tsv(tmp_path / f"{name}.tsv", "sentence1\tsentence2\tscore", pairs)
+    rows = {"train": tmp_path / "train.tsv", "dev": tmp_path / "dev.tsv", "task": "regression"}
+    result = train(files, tmp_path / "m", **rows, **FAST, checkpoint=trained[0], epochs=8)
     assert result["metric"] == "pearson"
     assert result["dev_score"] > 60
     loaded = checkpoint.load(tmp_path / "m")
@@ -282,8 +244,8 @@ def test_token_classification_learns(files: Path, tmp_path: Path) -> None:
             lines += [f"{word}\t{'B-x' if word in GOOD else 'B-y' if word in BAD else 'O'}" for word in words]
             lines.append("")
         (tmp_path / f"{name}.conll").write_text("\n".join(lines) + "\n")
-    options = ["--train", str(tmp_path / "train.conll"), "--dev", str(tmp_path / "dev.conll"), "--patience", "24"]
-    result = train(files, tmp_path / "m", *options, "--task", "token-classification", *FAST, "--epochs", "24")
+    rows = {"train": tmp_path / "train.conll", "dev": tmp_path / "dev.conll", "task": "token-classification"}
+    result = train(files, tmp_path / "m", **rows, **FAST, epochs=24, patience=24)
     assert result["metric"] == "entity_f1"
     assert result["dev_score"] > 90
     assert checkpoint.load(tmp_path / "m").labels == ["B-x", "B-y", "O"]
@@ -308,13 +270,12 @@ def test_question_answering_learns_with_a_teacher_of_its_kind(files: Path, tmp_p
     generator = random.Random(0)
     for name, count in (("train", 160), ("dev", 32)):
         (tmp_path / f"{name}.json").write_text(json.dumps(squad(generator, count)))
-    options = ["--train", str(tmp_path / "train.json"), "--dev", str(tmp_path / "dev.json"), *FAST,
-               "--task", "question-answering"]  # fmt: skip
-    result = train(files, tmp_path / "m", *options, "--epochs", "8")
+    rows = {"train": tmp_path / "train.json", "dev": tmp_path / "dev.json", "task": "question-answering"}
+    result = train(files, tmp_path / "m", **rows, **FAST, epochs=8)
     assert result["metric"] == "f1"
     assert result["dev_score"] > 80
     assert result["dev_exact_match"] > 80
-    taught = train(files, tmp_path / "s", *options, "--epochs", "1", "--teacher", str(tmp_path / "m"))
+    taught = train(files, tmp_path / "s", **rows, **FAST, epochs=1, teacher=[tmp_path / "m"])
     assert taught["dev_rows"] == 32
 
 
@@ -328,51 +289,51 @@ def test_a_full_disk_leaves_whole_files_only(files: Path, tmp_path: Path, monkey
 
     monkeypatch.setattr(atomic_files.os, "fsync", fsync)
     with pytest.raises(InputError, match=r"No space left on device\. The best checkpoint so far is kept in"):
-        train(files, tmp_path / "m", "--epochs", "1")
+        train(files, tmp_path / "m", epochs=1)
     assert everything_under(tmp_path / "m") == [
         "config.json", "model.safetensors", "training.json", "vocab.txt",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("fields", "expected"),
     [
-        (["--distortion", "0.1"], "--distortion is for projection models (prado, sgnn)"),
-        (["--multi-label"], "--multi-label is for projection models"),
-        (["--class-weights", "none"], "--class-weights is for projection models"),
-        (["--transfer", "joint"], "--transfer needs --teacher"),
-        (["--transfer-epochs", "2"], "--transfer-epochs needs --transfer"),
-        (["--transfer-set", "mean=1"], "--transfer-set needs --transfer"),
-        (["--init-from-teacher"], "--init-from-teacher needs a teacher"),
-        (["--temperature", "2"], "--temperature needs --teacher"),
-        (["--vocab", "nowhere.txt"], "--vocab must be vocab.txt or a folder with it. Received: nowhere.txt"),
-        (["--max-seq-len", "25"], "--max-seq-len must be at most the model's positions, 24"),
-        (["--max-seq-len", "2"], "--max-seq-len must be 4 to"),
-        (["--set", "hidden_sizes=3"], "Did you mean hidden_size?"),
-        (["--set", "vocab_size=3"], "it is counted in --vocab"),
-        (["--set", "hidden_size=x"], "--set hidden_size takes a int"),
-        (["--preset", "big"], "Unknown preset of mobilebert: expected opt, tiny, ib-bert"),
-        (["--task", "regression", "--checkpoint", "nowhere"], "no such folder"),
+        ({"distortion": 0.1}, "`distortion` is for projection models (prado, sgnn)"),
+        ({"multi_label": True}, "`multi_label` is for projection models"),
+        ({"class_weights": "none"}, "`class_weights` is for projection models"),
+        ({"transfer": "joint"}, "`transfer` needs `teacher`"),
+        ({"transfer_epochs": 2}, "`transfer_epochs` needs `transfer`"),
+        ({"transfer_overrides": ["mean=1"]}, "`transfer_overrides` needs `transfer`"),
+        ({"init_from_teacher": True}, "`init_from_teacher` needs a teacher"),
+        ({"temperature": 2.0}, "`temperature` needs `teacher`"),
+        ({"vocab": Path("nowhere.txt")}, "`vocab` must be vocab.txt or a folder with it. Received: nowhere.txt"),
+        ({"max_seq_len": 25}, "`max_seq_len` must be at most the model's positions, 24"),
+        ({"max_seq_len": 2}, "`max_seq_len` must be 4 to"),
+        ({"overrides": ["hidden_sizes=3"]}, "Did you mean hidden_size?"),
+        ({"overrides": ["vocab_size=3"]}, "it is counted in `vocab`"),
+        ({"overrides": ["hidden_size=x"]}, "`overrides` hidden_size takes a int"),
+        ({"preset": "big"}, "Unknown preset of mobilebert: expected opt, tiny, ib-bert"),
+        ({"task": "regression", "checkpoint": Path("nowhere")}, "no such folder"),
     ],
 )
-def test_a_flag_of_a_token_model_that_cannot_work_is_one_line(
-    files: Path, tmp_path: Path, options: list[str], expected: str
+def test_a_field_of_a_token_model_that_cannot_work_is_one_line(
+    files: Path, tmp_path: Path, fields: dict[str, Any], expected: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        train(files, tmp_path / "deep" / "out", *options)
+        train(files, tmp_path / "deep" / "out", **fields)
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "deep").exists()
 
 
-def test_flags_of_token_models_are_refused_for_projection_models(files: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"--vocab is for tokens models \(mobilebert.*with --model prado"):
-        train(files, tmp_path / "out", "--vocab", str(files), model="prado", new=False)
+def test_fields_of_token_models_are_refused_for_projection_models(files: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"`vocab` is for tokens models \(mobilebert.*with `model` prado"):
+        train(files, tmp_path / "out", vocab=files, model="prado")
 
 
 def test_a_new_model_without_a_vocabulary_is_refused(files: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="A new model needs --vocab"):
-        train(files, tmp_path / "out", new=False)
+    with pytest.raises(InputError, match="A new model needs `vocab`"):
+        train(files, tmp_path / "out", vocab=None)
 
 
 def test_a_teacher_that_does_not_fit_is_refused(
@@ -381,19 +342,20 @@ def test_a_teacher_that_does_not_fit_is_refused(
     generator = random.Random(0)
     rows = [(sentence(generator, number % 2), "xyz"[number % 3]) for number in range(30)]
     write_tsv(tmp_path / "three.tsv", "sentence\tlabel", rows)
-    other = ["--train", str(tmp_path / "three.tsv"), "--dev", str(tmp_path / "three.tsv")]
-    with pytest.raises(InputError, match=r"--teacher must know the labels of the training file, x, y, z. Received: .*"):
-        train(files, tmp_path / "out", *other, "--teacher", str(teacher))
-    with pytest.raises(InputError, match="--teacher must be a model for token-classification"):
-        train(files, tmp_path / "out", "--task", "token-classification", "--teacher", str(teacher))
+    other = {"train": tmp_path / "three.tsv", "dev": tmp_path / "three.tsv"}
+    with pytest.raises(InputError, match=r"`teacher` must know the labels of the training file, x, y, z. Received: .*"):
+        train(files, tmp_path / "out", **other, teacher=[teacher])
+    with pytest.raises(InputError, match="`teacher` must be a model for token-classification"):
+        train(files, tmp_path / "out", task="token-classification", teacher=[teacher])
     vocab = tmp_path / "vocab.txt"
     vocab.write_text((files / "vocab.txt").read_text() + "more\n")
-    with pytest.raises(InputError, match=r"vocabulary, 61 tokens, for --transfer. Received: .* with 60\. Remedy"):
-        train(files, tmp_path / "out", "--vocab", str(vocab), "--teacher", str(teacher), "--transfer", "joint")
+    with pytest.raises(InputError, match=r"vocabulary, 61 tokens, for `transfer`. Received: .* with 60\. Remedy"):
+        train(files, tmp_path / "out", vocab=vocab, teacher=[teacher], transfer="joint")
     vocab.write_text((files / "vocab.txt").read_text().replace("w48", "x48"))
-    with pytest.raises(InputError, match=r"for --hidden-weight. Received: .* with other tokens"):
-        train(files, tmp_path / "out", "--vocab", str(vocab), "--teacher", str(teacher), "--hidden-weight", "1")
-    options = ("--checkpoint", str(trained[0]), "--set", "hidden_size=3")
-    with pytest.raises(InputError, match=r"--set with --checkpoint must be KEY=VALUE with hidden_dropout_prob or"):
-        train(files, tmp_path / "out", *options, new=False)
+    with pytest.raises(InputError, match=r"for `hidden_weight`. Received: .* with other tokens"):
+        train(files, tmp_path / "out", vocab=vocab, teacher=[teacher], hidden_weight=1.0)
+    with pytest.raises(
+        InputError, match=r"`overrides` with `checkpoint` must be KEY=VALUE with hidden_dropout_prob or"
+    ):
+        train(files, tmp_path / "out", checkpoint=trained[0], overrides=["hidden_size=3"])
     assert not (tmp_path / "out").exists()

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from exporters import TrainRequest
+from exporters import train as train_model
 from models_tf.checkpoints import atomic_files
 from models_tf.checkpoints import projection as checkpoint
 from models_tf.errors import InputError
@@ -18,9 +20,10 @@ from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.prado.config import BRANCHES
 from models_tf.sgnn.config import SgnnConfig
 from models_tf.sgnn.model import Sgnn
+from models_tf.training.progress import Progress
 from models_tf.training.projection_learner import batch_seed
 from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
-from support.train_requests import Lines, run
+from support.token_training import Lines
 
 SIZES = {
     "sgnn": ["hidden_size=4", "hidden_layers=1"],
@@ -34,18 +37,23 @@ def write_rows(path: Path, rows: list[tuple[str, str]]) -> Path:
 
 
 def train(
-    data: Path, output: Path, *options: str, model: str = "sgnn", progress: Lines | None = None
+    data: Path,
+    output: Path,
+    *,
+    model: str = "sgnn",
+    overrides: tuple[str, ...] = (),
+    progress: Progress | None = None,
+    **fields: Any,
 ) -> dict[str, Any]:
-    files = ["--train", str(data), "--dev", str(data), "--output", str(output)]
-    sizes = [part for size in (*SIZES[model], "projection.feature_size=16") for part in ("--set", size)]
-    small = ["--model", model, *sizes, "--max-seq-len", "4"]
-    return run(*files, *small, "--epochs", "1", *options, progress=progress)
+    sizes = (*SIZES[model], "projection.feature_size=16", *overrides)
+    given = {"train": data, "dev": data, "output": output, "max_seq_len": 4, "epochs": 1, **fields}
+    return train_model(TrainRequest(model=model, overrides=sizes, **given), progress=progress).to_dict()
 
 
 @pytest.mark.parametrize("model", ["sgnn", "prado"])
 def test_batches_of_empty_texts_and_the_largest_seed_train(tmp_path: Path, model: str) -> None:
     rows = write_rows(tmp_path / "f.tsv", [("", "x"), ("", "y")])
-    result = train(rows, tmp_path / "out", "--seed", str(2**31 - 1), model=model)
+    result = train(rows, tmp_path / "out", seed=2**31 - 1, model=model)
     assert result["dev_rows"] == 2
 
 
@@ -53,7 +61,7 @@ def test_only_a_better_epoch_is_called_the_best_and_a_training_says_why_it_stops
     # One text with both labels: the dev score is 50 % in every epoch.
     rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("a", "y")])
     progress = Lines()
-    result = train(rows, tmp_path / "out", "--epochs", "10", "--patience", "3", progress=progress)
+    result = train(rows, tmp_path / "out", epochs=10, patience=3, progress=progress)
     marks = [line.split("dev 50.00 %")[1].split("  ")[0] for line in progress.lines[:-1]]
     assert marks == [" (best)", *[" (as good, kept)"] * 3]
     assert progress.lines[-1] == "stopped after epoch 4 of 10: no better dev score for 3 epochs"
@@ -64,7 +72,7 @@ def test_only_a_better_epoch_is_called_the_best_and_a_training_says_why_it_stops
 def test_a_training_whose_last_epoch_ends_its_patience_was_not_stopped(tmp_path: Path) -> None:
     rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("a", "y")])
     progress = Lines()
-    train(rows, tmp_path / "out", "--epochs", "3", "--patience", "2", progress=progress)
+    train(rows, tmp_path / "out", epochs=3, patience=2, progress=progress)
     assert progress.lines[-1].startswith("epoch 3/3  loss")
 
 
@@ -143,7 +151,7 @@ def test_forcing_removes_the_manifest_of_a_folder_that_was_complete(tmp_path: Pa
     with OutputFolder(tmp_path / "out", command="compress") as folder:
         folder.write("compression.json", "{}")
         folder.commit()
-    train(rows, tmp_path / "out", "--force")
+    train(rows, tmp_path / "out", force=True)
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == [manifest.GROWING, "config.json", "labels.txt", "model.safetensors"]
 
@@ -154,7 +162,7 @@ def test_forcing_removes_what_an_earlier_training_left(tmp_path: Path) -> None:
     for name in ("resume.safetensors", "compression.json", "config.json"):
         (tmp_path / "out" / name).write_bytes(b"old")
     manifest.add(tmp_path / "out", "train", ["resume.safetensors", "compression.json", "config.json"])
-    train(rows, tmp_path / "out", "--force")
+    train(rows, tmp_path / "out", force=True)
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == [manifest.GROWING, "config.json", "labels.txt", "model.safetensors"]
     assert "compression.json" not in (manifest.read(tmp_path / "out") or ())
@@ -169,7 +177,7 @@ def test_forcing_keeps_the_files_of_others(tmp_path: Path, ours: list[str]) -> N
     if ours:
         manifest.add(out, "train", ours)
     with pytest.raises(InputError, match=r"must be a new folder.*which holds labels\.txt"):
-        train(rows, out, "--force")
+        train(rows, out, force=True)
     assert (out / "labels.txt").read_bytes() == b"theirs"
 
 
@@ -178,8 +186,8 @@ def test_a_training_does_not_write_into_what_it_reads(tmp_path: Path) -> None:
     train(rows, teacher)
     before = {path.name: path.read_bytes() for path in teacher.iterdir()}
     for output in (teacher, teacher / "student"):
-        with pytest.raises(InputError, match="--output must not"):
-            train(rows, output, "--teacher", str(teacher), "--force")
+        with pytest.raises(InputError, match="`output` must not"):
+            train(rows, output, teacher=[teacher], force=True)
     assert {path.name: path.read_bytes() for path in teacher.iterdir()} == before
 
 
@@ -192,28 +200,28 @@ def test_teacher_logits_that_are_not_finite_are_named_by_row(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("fields", "expected"),
     [
-        (["--set", "num_labels=3"], "it is counted in --train"),
-        (["--set", "multi_label=true"], "use --multi-label"),
-        (["--set", "projection.max_tokens=3"], "use --max-seq-len"),
-        (["--set", "projection.pad_to=3"], "use --max-seq-len"),
-        (["--set", "projection.distortion=0.5"], "use --distortion"),
-        (["--set", "dropout=" + "[" * 100_000], "takes a float"),
-        (["--set", "dropout=" + "9" * 5000], "takes a float"),
-        (["--set", "dropout=NaN"], "`dropout` must be in"),
-        (["--set", "hidden_size=100000000000"], "`hidden_size` must be 1 to"),
-        (["--max-seq-len", "4097"], "--max-seq-len must be 1 to 4096"),
-        (["--label-separator", ";"], "--label-separator needs --multi-label"),
-        (["--multi-label", "--label-separator", ""], "--label-separator must not be empty"),
-        (["--temperature", "3"], "--temperature needs --teacher"),
-        (["--teacher-weight", "0.5"], "--teacher-weight needs --teacher"),
-        (["--text-column", "text", "--label-column", "text"], "'text' for both"),
+        ({"overrides": ("num_labels=3",)}, "it is counted in `train`"),
+        ({"overrides": ("multi_label=true",)}, "use `multi_label`"),
+        ({"overrides": ("projection.max_tokens=3",)}, "use `max_seq_len`"),
+        ({"overrides": ("projection.pad_to=3",)}, "use `max_seq_len`"),
+        ({"overrides": ("projection.distortion=0.5",)}, "use `distortion`"),
+        ({"overrides": ("dropout=" + "[" * 100_000,)}, "takes a float"),
+        ({"overrides": ("dropout=" + "9" * 5000,)}, "takes a float"),
+        ({"overrides": ("dropout=NaN",)}, "`dropout` must be in"),
+        ({"overrides": ("hidden_size=100000000000",)}, "`hidden_size` must be 1 to"),
+        ({"max_seq_len": 4097}, "`max_seq_len` must be 1 to 4096"),
+        ({"label_separator": ";"}, "`label_separator` needs `multi_label`"),
+        ({"multi_label": True, "label_separator": ""}, "`label_separator` must not be empty"),
+        ({"temperature": 3.0}, "`temperature` needs `teacher`"),
+        ({"teacher_weight": 0.5}, "`teacher_weight` needs `teacher`"),
+        ({"text_column": "text", "label_column": "text"}, "'text' for both"),
     ],
 )
-def test_a_flag_that_cannot_work_is_one_line(tmp_path: Path, options: list[str], expected: str) -> None:
+def test_a_field_that_cannot_work_is_one_line(tmp_path: Path, fields: dict[str, Any], expected: str) -> None:
     rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")])
     with pytest.raises(InputError) as caught:
-        train(rows, tmp_path / "deep" / "out", *options)
+        train(rows, tmp_path / "deep" / "out", **fields)
     assert expected in str(caught.value)
     assert not (tmp_path / "deep").exists()

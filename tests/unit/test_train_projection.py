@@ -1,0 +1,78 @@
+"""Training of a small PRADO in one process: it learns, from labels and from teachers, repeats, and stops in time."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from models_tf.folders import manifest
+from support.projection_training import train, write_task
+
+QUICK: dict[str, Any] = {"epochs": 6, "batch_size": 16, "average": 0.9}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_task(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def trained(files: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    output = tmp_path_factory.mktemp("trained") / "model"
+    return output, train(files, output, **QUICK)
+
+
+def test_training_learns_and_writes_a_checkpoint(trained: tuple[Path, dict[str, Any]]) -> None:
+    output, result = trained
+    assert result["dev_accuracy"] > 0.95
+    assert result["dev_rows"] == 100
+    assert result["dev_accuracy_with_typos"] <= result["dev_accuracy"]
+    names = sorted(path.name for path in output.iterdir())
+    assert names == [manifest.GROWING, "config.json", "labels.txt", "model.safetensors"]
+    assert (output / "labels.txt").read_text().split() == ["music", "weather"]
+
+
+def test_the_same_seed_gives_the_same_first_epoch(files: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        train(files, tmp_path / name, epochs=1, seed=3)
+    first, second = (load_file(tmp_path / name / "model.safetensors") for name in ("a", "b"))
+    for name, value in first.items():
+        # Threads add in any order: float32 rounding, grown over a few steps.
+        np.testing.assert_allclose(value, second[name], atol=1e-4)
+
+
+def test_multi_label_trains(tmp_path: Path) -> None:
+    rows = ["text\tlabel", *(["play rain\tm|w", "play\tm", "rain\tw", "nothing\t|"] * 20)]
+    for name in ("train", "dev"):
+        (tmp_path / f"{name}.tsv").write_text("\n".join(rows) + "\n")
+    settings = {"epochs": 12, "batch_size": 8, "class_weights": "balanced", "average": 0.5}
+    assert train(tmp_path, tmp_path / "out", multi_label=True, **settings)["dev_accuracy"] > 0.9
+
+
+@pytest.fixture(scope="module")
+def swapped(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Train rows with the wrong label each: only a teacher can give the right one."""
+    folder = tmp_path_factory.mktemp("swapped")
+    other = {"music": "weather", "weather": "music"}
+    header, *rows = (files / "train.tsv").read_text().splitlines()
+    pairs = [row.split("\t") for row in rows]
+    lines = [header, *(f"{text}\t{other[label]}" for text, label in pairs)]
+    (folder / "train.tsv").write_text("\n".join(lines) + "\n")
+    (folder / "dev.tsv").write_text((files / "dev.tsv").read_text())
+    np.save(folder / "logits.npy", np.array([[5.0, -5.0] if label == "music" else [-5.0, 5.0] for _, label in pairs]))
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["teacher", "teacher_logits"])
+def test_a_student_follows_its_teacher_against_the_labels(
+    kind: str, swapped: Path, trained: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    source = [trained[0]] if kind == "teacher" else swapped / "logits.npy"
+    result = train(swapped, tmp_path / "student", **{kind: source}, teacher_weight=1.0, **QUICK)
+    assert result["dev_accuracy"] > 0.9
+
+
+def test_patience_counts_epochs_that_are_not_better_even_if_they_are_as_good(files: Path, tmp_path: Path) -> None:
+    assert train(files, tmp_path / "m", epochs=25, patience=3, batch_size=16)["epochs"] < 25
