@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from exporters.commands.main import main
-from support.checkpoints import write_checkpoint
 from support.export_command import command, environment, everything_under, run
+from support.tiny_models import write_checkpoint
 
 # Progress would be shown without it: bad input is one line all the same.
 with_and_without_json = pytest.mark.parametrize("json_flag", [True, False], ids=["json", "plain"])

@@ -13,8 +13,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from exporters.commands import main as cli
-from support.checkpoints import write_checkpoint
 from support.export_command import everything_under, run
+from support.tiny_models import write_checkpoint
 
 Refused = Callable[..., str]
 Change = Callable[[dict[str, np.ndarray]], Any]

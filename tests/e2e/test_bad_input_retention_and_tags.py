@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from exporters.commands import main as cli
-from support.checkpoints import write_checkpoint
 from support.export_command import everything_under, run
+from support.tiny_models import write_checkpoint
 
 Refused = Callable[..., str]
 TAGS = "1\tB-X\n2\tI-X\n3\tO\n\n4\tO\n5\tB-X\n"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from test_bad_input import small_disk, with_and_without_json
 
-from support.checkpoints import write_checkpoint
 from support.export_command import everything_under, run
+from support.tiny_models import write_checkpoint
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ import pytest
 
 from exporters import ExportRequest, export
 from support.base_install import base_environment
-from support.checkpoints import LENGTH, write_checkpoint
 from support.shipped_files import BUNDLED
+from support.tiny_models import LENGTH, write_checkpoint
 
 pytestmark = pytest.mark.slow
 

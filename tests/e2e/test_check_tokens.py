@@ -8,8 +8,8 @@ import pytest
 
 from exporters import CheckRequest, ExportRequest, check, export
 from exporters.commands import main as cli
-from support.checkpoints import LENGTH, write_checkpoint
 from support.shipped_files import copy_of, shuffled
+from support.tiny_models import LENGTH, write_checkpoint
 
 GENERATOR = np.random.default_rng(5)
 

@@ -11,10 +11,9 @@ import pytest
 from exporters import AblateRequest, ablate
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.network import Network
-from support.compress_cases import outputs
 from support.compressions import compress, refusal, write_models
 from support.export_command import everything_under
-from support.random_encoders import relative_error, rows
+from support.network_runs import outputs, relative_error, rows
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,8 @@ from exporters import Compression, ExportRequest, TrainRequest, export, train
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.network import Network
 from models_tf.tokenizers.tokenizer import Tokenizer
-from support.compress_cases import outputs
 from support.compressions import compress, refusal, write_models
-from support.random_encoders import relative_error
+from support.network_runs import outputs, relative_error
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,7 @@ from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
 from models_tf.tokenizers.tokenizer import Tokenizer
-from support.checkpoints import LENGTH, write_checkpoint
-from support.compress_cases import bert, stored
+from support.tiny_models import LENGTH, bert, stored, write_checkpoint
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))

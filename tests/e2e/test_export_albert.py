@@ -16,8 +16,8 @@ from exporters.commands import main as cli
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
 from models_tf.tokenizers.tokenizer import Tokenizer
-from support.checkpoints import LENGTH, write_checkpoint
 from support.spiece_files import NORMAL, SPECIAL, spiece_model
+from support.tiny_models import LENGTH, write_checkpoint
 
 # Layers that outweigh the rest of the file: a copy of one would be seen.
 SIZES: dict[str, Any] = {

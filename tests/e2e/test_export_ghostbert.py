@@ -14,8 +14,8 @@ from exporters import ExportRequest, export
 from models_tf.ghostbert import config
 from quantize.tflite.flatbuffer import read_model
 from quantize.tflite.graph import is_constant, op_name
-from support.checkpoints import LABELS, LENGTH, write_checkpoint
 from support.export_command import run
+from support.tiny_models import LABELS, LENGTH, write_checkpoint
 
 CLASSES = LABELS["classification"]
 # The preset's shape at a size that is exported in seconds: a quarter of the heads and of the layers.

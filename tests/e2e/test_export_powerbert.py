@@ -18,8 +18,8 @@ from exporters.explanation.run import explain_texts
 from models_tf.checkpoints import encoder as checkpoint
 from quantize.tflite.flatbuffer import read_model
 from quantize.tflite.graph import op_name
-from support.checkpoints import LABELS, write_checkpoint
 from support.export_command import everything_under, run
+from support.tiny_models import LABELS, write_checkpoint
 
 CLASSES = LABELS["classification"]
 RETENTION = (9, 5, 1)

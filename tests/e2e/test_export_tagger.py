@@ -14,7 +14,7 @@ from models_tf.encoder.model import Encoder
 from models_tf.tokenizers.tokenizer import Tokenizer
 from quantize.tflite.flatbuffer import read_model
 from quantize.tflite.graph import op_name
-from support.checkpoints import LENGTH, write_checkpoint
+from support.tiny_models import LENGTH, write_checkpoint
 
 LAYERS = 3
 Main = Callable[..., int]

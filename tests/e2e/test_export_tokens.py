@@ -15,9 +15,9 @@ from exporters.formats.base import FORMATS, load_runner
 from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from quantize.recipe import RECIPES
-from support.checkpoints import LABELS, LENGTH, write_checkpoint
 from support.export_command import DOCUMENTS, assert_examples_fit_their_schema, everything_under, run
 from support.reports import assert_report_is_whole
+from support.tiny_models import LABELS, LENGTH, write_checkpoint
 
 CLASSES = LABELS["classification"]
 

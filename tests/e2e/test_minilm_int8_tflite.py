@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from exporters import ExportRequest, InspectRequest, export, inspect
-from support.real_checkpoints import minilm_sst2
-from support.tiny_vocab import data_folder
+from support.real_checkpoints import data_folder, minilm_sst2
 
 # 783 are right in float. The plain quantizers lose 74 to 136 of them, op by op layer norms in int8 lost 46 here.
 ROWS, AT_LEAST = 872, 774

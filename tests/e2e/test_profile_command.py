@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from models_tf.checkpoints import encoder as checkpoint
-from support.checkpoints import LENGTH, write_checkpoint
 from support.export_command import everything_under, run
 from support.real_checkpoints import minilm_sst2
+from support.tiny_models import LENGTH, write_checkpoint
 
 ROUNDS = ("--rounds", "5")
 

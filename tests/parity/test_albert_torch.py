@@ -17,14 +17,14 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.heads import Head
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
-from support.random_encoders import VOCABULARY
+from support.tiny_models import WORD_COUNT
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 SMALL: dict[str, Any] = {
     "model_type": "albert",
-    "vocab_size": VOCABULARY,
+    "vocab_size": WORD_COUNT,
     "embedding_size": 10,
     "hidden_size": 24,
     "num_hidden_layers": 4,

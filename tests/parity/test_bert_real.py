@@ -18,8 +18,7 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.model import Encoder
 from models_tf.tokenizers.tokenizer import Tokenizer
-from support.real_checkpoints import MINILM_SST2, minilm, minilm_sst2
-from support.tiny_vocab import data_folder
+from support.real_checkpoints import MINILM_SST2, data_folder, minilm, minilm_sst2
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -15,14 +15,14 @@ from models_tf.bert import convert as bert
 from models_tf.bert.config import BERT_BASE
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
-from support.random_encoders import TIME, VOCABULARY
+from support.tiny_models import TIME, WORD_COUNT
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 SMALL: dict[str, Any] = {
     "model_type": "bert",
-    "vocab_size": VOCABULARY,
+    "vocab_size": WORD_COUNT,
     "hidden_size": 24,
     "num_hidden_layers": 3,
     "num_attention_heads": 3,

@@ -1,6 +1,5 @@
 """Files of GhostBERT, both forms: numbers against float, structure, the schemes' audit, padding, every runtime."""
 
-import functools
 import subprocess
 import sys
 from collections import Counter
@@ -12,43 +11,16 @@ import onnx
 import pytest
 
 from exporters.formats.base import get
-from exporters.formats.graph import trace
-from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite
-from exporters.sources.mask import choose_mask
-from models_tf.encoder.config import GHOST_FORMS, EncoderConfig
+from models_tf.encoder.config import GHOST_FORMS
 from models_tf.encoder.graph import NetworkGraph
-from models_tf.encoder.network import Network
-from models_tf.encoder.rewrites.apply import apply
-from quantize.onnx.calibrate import calibrate as calibrate_onnx
-from quantize.onnx.static import quantize_static as quantize_static_onnx
-from quantize.onnx.weights import to_float16 as to_float16_onnx
-from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
 from quantize.ranges import CalibrationRanges
 from quantize.recipe import RECIPES
-from quantize.tflite.calibrate import calibrate
 from quantize.tflite.flatbuffer import read_model
 from quantize.tflite.graph import is_constant, op_name, schema
-from quantize.tflite.static import quantize_static
-from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
-from support import tiny_encoders
+from support import tiny_files
 
-VALUES = tiny_encoders.inputs(40, seed=9)
-CONFIG = EncoderConfig(
-    vocab_size=tiny_encoders.VOCABULARY,
-    hidden_size=32,
-    num_layers=2,
-    num_heads=4,
-    intermediate_size=64,
-    embedding_size=32,
-    bottleneck_size=32,
-    max_positions=24,
-    kept_heads=(2, 3),
-    kept_ffn=(32, 48),
-    ghost_heads=(2, 1),
-    ghost_folds=(2, 1),
-)
-MODULES = 4  # attention and FFN of two layers
+VALUES = tiny_files.inputs(40, seed=9)
+LAYERS, MODULES = 2, 4  # attention and FFN of two layers
 # The limits of test_quantize_encoder_tflite.py.
 SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.1}
 CORRELATION = {"float32": 0.99999, "fp16": 0.9999, "int8-dynamic": 0.995, "int8": 0.995}
@@ -57,60 +29,20 @@ CORRELATION = {"float32": 0.99999, "fp16": 0.9999, "int8-dynamic": 0.995, "int8"
 OUTPUTS_INT8_TFLITE = 0.16
 
 
-@functools.cache
 def graph(form: str, head: str = "classification") -> NetworkGraph:
-    config = EncoderConfig(**{**CONFIG.to_dict(), "ghost_on": form})
-    tensors = tiny_encoders.random_tensors(config, tiny_encoders.HEADS[head])
-    generator = np.random.default_rng(5)
-    for name, value in tensors.items():
-        if ".ghost_" in name:
-            deviation = 1.0 if name.endswith(".kernel") else 0.5
-            tensors[name] = generator.normal(0, deviation, value.shape).astype(np.float32)
-    rows = tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS)
-    network, _ = apply(
-        Network(config=config, head=tiny_encoders.HEADS[head], tensors=tensors),
-        fold="full",
-        max_seq_len=tiny_encoders.LENGTH,
-        one_segment=False,
-        rows=rows,
-    )
-    return NetworkGraph(network, tiny_encoders.LENGTH, choose_mask(network, rows, batch=16))
+    return tiny_files.graph(f"ghosts on {form}", head)
 
 
-@functools.cache
-def traced(form: str, head: str = "classification") -> Any:
-    made = graph(form, head)
-    return trace(made, {spec.name: ((1, *spec.shape), spec.dtype) for spec in made.inputs})
-
-
-@functools.cache
-def converted(form: str, head: str = "classification") -> bytes:
-    return to_tflite(traced(form, head))
-
-
-@functools.cache
 def tflite(recipe: str, form: str, head: str = "classification") -> bytes:
-    content = converted(form, head)
-    if recipe == "int8":
-        rows = tiny_encoders.rows(tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS))
-        return quantize_static(content, calibrate(content, rows))
-    return {"float32": to_float32, "fp16": to_float16, "int8-dynamic": to_int8_dynamic}[recipe](content)
+    return tiny_files.files(f"ghosts on {form}", head).tflite(recipe)
 
 
-@functools.cache
 def onnx_ranges(form: str, head: str = "classification") -> CalibrationRanges:
-    rows = tiny_encoders.rows(tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS))
-    return calibrate_onnx(onnx_model("float32", form, head), rows)
+    return tiny_files.files(f"ghosts on {form}", head).onnx_ranges
 
 
-@functools.cache
 def onnx_model(recipe: str, form: str, head: str = "classification") -> onnx.ModelProto:
-    if recipe == "float32":
-        return to_onnx(traced(form, head))
-    model = onnx_model("float32", form, head)
-    if recipe == "int8":
-        return quantize_static_onnx(model, onnx_ranges(form, head))
-    return {"fp16": to_float16_onnx, "int8-dynamic": to_int8_dynamic_onnx}[recipe](model)
+    return tiny_files.files(f"ghosts on {form}", head).onnx(recipe)
 
 
 def follows(found: dict[str, np.ndarray], form: str, recipe: str, target: str) -> None:
@@ -124,7 +56,7 @@ def follows(found: dict[str, np.ndarray], form: str, recipe: str, target: str) -
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_a_tflite_file_follows_the_float_network_and_is_what_the_recipe_says(form: str, recipe: str) -> None:
     content = tflite(recipe, form)
-    follows(tiny_encoders.run_tflite(content, VALUES), form, recipe, "tflite")
+    follows(tiny_files.run_tflite(content, VALUES), form, recipe, "tflite")
     found = get("tflite").open(content)
     assert found.audit(RECIPES[recipe]) == []
     assert found.min_runtime == ("TensorFlow Lite 2.14" if recipe == "int8" else "TensorFlow Lite 2.9")
@@ -134,7 +66,7 @@ def test_a_tflite_file_follows_the_float_network_and_is_what_the_recipe_says(for
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_an_onnx_file_follows_the_float_network_and_is_what_the_recipe_says(form: str, recipe: str) -> None:
     model = onnx_model(recipe, form)
-    follows(tiny_encoders.run_onnx(model, VALUES), form, recipe, "onnx")
+    follows(tiny_files.run_onnx(model, VALUES), form, recipe, "onnx")
     assert get("onnx").open(model.SerializeToString()).audit(RECIPES[recipe]) == []
 
 
@@ -170,7 +102,7 @@ def test_a_tflite_file_has_one_convolution_a_ghost_module_with_its_relu_and_no_s
     model = read_model(tflite(recipe, form))
     subgraph = model.subgraphs[0]
     ops = Counter(op_name(model, operator) for operator in subgraph.operators)
-    assert ops["SOFTMAX"] == CONFIG.num_layers
+    assert ops["SOFTMAX"] == LAYERS
     assert ops["DEPTHWISE_CONV_2D"] == MODULES
     assert not {"EXP", "RELU", "SUM", "CONV_2D", "SPACE_TO_BATCH_ND"} & set(ops)
     for operator in subgraph.operators:
@@ -198,7 +130,7 @@ def test_static_int8_convolves_in_int8_with_a_scale_for_each_channel_of_each_gho
 def test_an_onnx_file_has_one_convolution_a_ghost_module_and_no_softmax_over_kernels(form: str, recipe: str) -> None:
     model = onnx_model(recipe, form)
     ops = Counter(node.op_type for node in model.graph.node)
-    assert ops["Softmax"] == CONFIG.num_layers
+    assert ops["Softmax"] == LAYERS
     assert ops["Conv"] == MODULES
     assert not {"Exp", "ConvInteger"} & set(ops)
     constants = {item.name for item in model.graph.initializer}
@@ -214,18 +146,10 @@ def test_an_onnx_file_has_one_convolution_a_ghost_module_and_no_softmax_over_ker
 # Padding.
 
 
-def other_padding(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    generator = np.random.default_rng(3)
-    padding = 1 - values["mask"]
-    ids = values["ids"] + padding * generator.integers(1, tiny_encoders.VOCABULARY, padding.shape)
-    segments = values["segments"] + padding * generator.integers(0, 2, padding.shape)
-    return {"ids": ids.astype(np.int32), "mask": values["mask"], "segments": segments.astype(np.int32)}
-
-
 # Rows of two tokens ([CLS] and [SEP], an empty text) are left out: their attention scores can be lower than those of
 # any calibration row, and then a padded token gets a 256th of the attention in int8. Measured on such rows of VALUES,
 # in steps of the output: up to 2.8 with ghosts, up to 1.8 without. From three tokens on nothing moves at all.
-PADDED = tiny_encoders.inputs(40, seed=9, shortest=3)
+PADDED = tiny_files.inputs(40, seed=9, shortest=3)
 
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
@@ -236,10 +160,10 @@ def test_what_stands_in_padding_does_not_leak_through_ghosts(form: str, recipe: 
     head = "question-answering"
     assert (PADDED["mask"] == 0).any()
     clean, changed = (
-        tiny_encoders.run_tflite(tflite(recipe, form, head), values)
+        tiny_files.run_tflite(tflite(recipe, form, head), values)
         if target == "tflite"
-        else tiny_encoders.run_onnx(onnx_model(recipe, form, head), values)
-        for values in (PADDED, other_padding(PADDED))
+        else tiny_files.run_onnx(onnx_model(recipe, form, head), values)
+        for values in (PADDED, tiny_files.other_padding(PADDED))
     )
     tokens = PADDED["mask"] > 0
     for name, values in clean.items():

@@ -10,14 +10,15 @@ import pytest
 from exporters.formats.base import get
 from exporters.formats.tflite.runner import TfliteRuntimeRunner
 from exporters.verification.parity import UNDECIDED_MARGIN
-from quantize.recipe import FLOAT_RTOL
-from quantize.recipe import RECIPES as RECIPE_TABLE
+from models_tf.encoder import retention
+from quantize.recipe import FLOAT_RTOL, RECIPES
 from quantize.tflite.flatbuffer import read_model
 from quantize.tflite.graph import TYPE_NAMES, buffer_bytes, is_constant, op_name
-from support import power_files, tiny_encoders
-from support.power_files import CONFIGS, HEAD, KEPT, LENGTH, RECIPES, VALUES
+from support import tiny_files
+from support.tiny_models import CONVERTED, HEADS, KEPT, LENGTH, POWER
 
-every_variant = pytest.mark.parametrize("name", CONFIGS)
+VALUES = tiny_files.inputs(40, seed=9)
+every_variant = pytest.mark.parametrize("name", POWER)
 both_formats = pytest.mark.parametrize("target", ["tflite", "onnx"])
 # Root mean square of the error over that of the answers. float16 has a step of 2**-11 of each weight. int8: scores of a
 # few units are rounded by a tenth, which is a tenth of an attention weight in each layer; where that moves a token
@@ -28,12 +29,18 @@ ALLOWED = {"fp16": 0.02, "int8-dynamic": 0.3, "int8": 0.3}
 
 def answers(name: str, recipe: str, target: str) -> np.ndarray:
     if target == "tflite":
-        return tiny_encoders.run_tflite(power_files.files(name).tflite(recipe), VALUES)["logits"]
-    return tiny_encoders.run_onnx(power_files.files(name).onnx(recipe), VALUES)["logits"]
+        return tiny_files.run_tflite(tiny_files.files(name).tflite(recipe), VALUES)["logits"]
+    return tiny_files.run_onnx(tiny_files.files(name).onnx(recipe), VALUES)["logits"]
 
 
 def expected(name: str) -> np.ndarray:
-    return np.asarray(power_files.activations(name, VALUES).outputs["logits"])
+    return np.asarray(tiny_files.activations(name, VALUES).outputs["logits"])
+
+
+def margins(name: str) -> np.ndarray:
+    """How clearly each row's tokens were chosen; the last layer answers for the first token alone."""
+    found = tiny_files.activations(name, VALUES)
+    return retention.margin(found.significance[:-1], found.places[:-1], VALUES["mask"]).numpy()
 
 
 def error(found: np.ndarray, wanted: np.ndarray) -> float:
@@ -44,7 +51,7 @@ def error(found: np.ndarray, wanted: np.ndarray) -> float:
 @both_formats
 @every_variant
 def test_float_files_answer_as_the_model_does(name, target):
-    decided = power_files.margins(name, VALUES) > UNDECIDED_MARGIN
+    decided = margins(name) > UNDECIDED_MARGIN
     assert decided.mean() > 0.95
     wanted = expected(name)
     difference = np.abs(answers(name, "float32", target) - wanted)[decided]
@@ -62,10 +69,10 @@ def test_quantized_files_follow_the_model(name, recipe, target):
 @pytest.mark.parametrize("recipe", RECIPES)
 @every_variant
 def test_a_file_is_what_its_recipe_says(name, recipe, target):
-    model = power_files.files(name).tflite(recipe) if target == "tflite" else power_files.files(name).onnx(recipe)
+    model = tiny_files.files(name).tflite(recipe) if target == "tflite" else tiny_files.files(name).onnx(recipe)
     content = model if isinstance(model, bytes) else model.SerializeToString()
     found = get(target).open(content)
-    assert found.audit(RECIPE_TABLE[recipe]) == []
+    assert found.audit(RECIPES[recipe]) == []
     assert found.min_runtime
 
 
@@ -73,7 +80,7 @@ def test_a_file_is_what_its_recipe_says(name, recipe, target):
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_tflite_runtime_2_14_runs_the_files(recipe, tmp_path):
     path = tmp_path / "model.tflite"
-    path.write_bytes(power_files.files("significance").tflite(recipe))
+    path.write_bytes(tiny_files.files("significance").tflite(recipe))
     found = TfliteRuntimeRunner(path, inputs=("ids", "mask", "segments"))(VALUES)["logits"]
     assert error(found, expected("significance")) <= ALLOWED.get(recipe, 1e-3)
 
@@ -81,7 +88,7 @@ def test_tflite_runtime_2_14_runs_the_files(recipe, tmp_path):
 @pytest.mark.parametrize("recipe", RECIPES)
 @every_variant
 def test_tflite_has_builtin_ops_and_static_shapes_only(name, recipe):
-    model = read_model(power_files.files(name).tflite(recipe))
+    model = read_model(tiny_files.files(name).tflite(recipe))
     inner = model.subgraphs[0]
     assert all(code.customCode is None for code in model.operatorCodes)
     for tensor in inner.tensors:
@@ -96,7 +103,7 @@ def test_tflite_has_builtin_ops_and_static_shapes_only(name, recipe):
 @pytest.mark.parametrize("recipe", RECIPES)
 @every_variant
 def test_onnx_has_operators_of_the_standard_and_static_shapes_only(name, recipe):
-    model = power_files.files(name).onnx(recipe)
+    model = tiny_files.files(name).onnx(recipe)
     onnx.checker.check_model(model)
     assert {node.domain for node in model.graph.node} == {""}
     inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True).graph
@@ -109,14 +116,14 @@ def test_onnx_has_operators_of_the_standard_and_static_shapes_only(name, recipe)
 
 @every_variant
 def test_rows_of_the_attention_weights_are_picked_before_the_product_with_the_values(name):
-    model = read_model(power_files.files(name).tflite("float32"))
+    model = read_model(tiny_files.files(name).tflite("float32"))
     inner = model.subgraphs[0]
     shapes = [
         [int(size) for size in inner.tensors[int(operator.outputs[0])].shape]
         for operator in inner.operators
         if op_name(model, operator) == "BATCH_MATMUL"
     ]
-    heads, size = CONFIGS[name].num_heads, CONFIGS[name].head_size
+    heads, size = CONVERTED[name].config.num_heads, CONVERTED[name].config.head_size
     tokens = (LENGTH, *KEPT)
     for layer, (scores, context) in enumerate(zip(shapes[::2], shapes[1::2], strict=True)):
         last = layer == len(KEPT) - 1
@@ -130,7 +137,7 @@ def made_by(model: Any, inner: Any) -> dict[int, Any]:
 
 @pytest.mark.parametrize("name", ["significance", "shared"])
 def test_tflite_int8_ranks_in_float_and_multiplies_in_int8(name):
-    model = read_model(power_files.files(name).tflite("int8"))
+    model = read_model(tiny_files.files(name).tflite("int8"))
     inner = model.subgraphs[0]
     producers = made_by(model, inner)
     ranked = 0
@@ -162,7 +169,7 @@ def test_tflite_int8_ranks_in_float_and_multiplies_in_int8(name):
 @every_variant
 def test_tflite_int8_rounds_nothing_twice_in_a_row(name):
     """A QUANTIZE reads float: from int8 to int8 would be a second rounding."""
-    model = read_model(power_files.files(name).tflite("int8"))
+    model = read_model(tiny_files.files(name).tflite("int8"))
     inner = model.subgraphs[0]
     read = [
         TYPE_NAMES[inner.tensors[int(operator.inputs[0])].type]
@@ -174,7 +181,7 @@ def test_tflite_int8_rounds_nothing_twice_in_a_row(name):
 
 @pytest.mark.parametrize("name", ["significance", "shared"])
 def test_onnx_int8_rounds_nothing_between_the_softmax_and_the_top_k(name):
-    inner = power_files.files(name).onnx("int8").graph
+    inner = tiny_files.files(name).onnx("int8").graph
     producers = {output: node for node in inner.node for output in node.output}
     ranked = 0
     for top in inner.node:
@@ -197,8 +204,8 @@ def test_onnx_int8_rounds_nothing_between_the_softmax_and_the_top_k(name):
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_an_order_by_chance_is_stored_exactly(recipe):
-    order = np.random.default_rng(3).permutation(CONFIGS["random"].max_positions)
-    model = read_model(power_files.files("random").tflite(recipe))
+    order = np.random.default_rng(3).permutation(CONVERTED["random"].config.max_positions)
+    model = read_model(tiny_files.files("random").tflite(recipe))
     inner = model.subgraphs[0]
     tables = [
         np.frombuffer(buffer_bytes(model, tensor), np.int32)
@@ -206,15 +213,13 @@ def test_an_order_by_chance_is_stored_exactly(recipe):
         if is_constant(model, tensor) and TYPE_NAMES[tensor.type] == "INT32" and list(tensor.shape) == [len(order)]
     ]
     assert any(np.array_equal(table, order) for table in tables)
-    constants = [
-        onnx.numpy_helper.to_array(item) for item in power_files.files("random").onnx(recipe).graph.initializer
-    ]
+    constants = [onnx.numpy_helper.to_array(item) for item in tiny_files.files("random").onnx(recipe).graph.initializer]
     assert any(np.array_equal(values, order) for values in constants if values.dtype == np.int32)
 
 
 def test_the_files_differ_in_what_they_keep():
     """Otherwise the tests above would hold for any of the strategies."""
     found = [expected(name) for name in ("significance", "first", "random")]
-    assert HEAD.num_labels == found[0].shape[1]
+    assert HEADS["classification"].num_labels == found[0].shape[1]
     assert error(found[1], found[0]) > 0.1
     assert error(found[2], found[0]) > 0.1

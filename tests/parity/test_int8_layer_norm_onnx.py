@@ -10,12 +10,7 @@ import pytest
 
 from exporters import ExportRequest, export
 from exporters.formats.base import get
-from exporters.formats.graph import trace
-from exporters.formats.onnx.convert import to_onnx
-from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
-from models_tf.encoder.network import Network
-from models_tf.encoder.rewrites.apply import apply
 from quantize.onnx import static as onnx_static
 from quantize.onnx.calibrate import calibrate as calibrate_onnx
 from quantize.onnx.passes.level_dense import level_dense as level_dense_onnx
@@ -24,65 +19,29 @@ from quantize.onnx.static import quantize_static as quantize_static_onnx
 from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
 from quantize.ranges import CalibrationRanges
 from quantize.recipe import RECIPES
-from support import tiny_encoders
-from support.real_checkpoints import minilm_sst2
-from support.tiny_vocab import data_folder
+from support import tiny_files
+from support.real_checkpoints import data_folder, minilm_sst2
+from support.tiny_models import CONVERTED
 
-CONFIG = EncoderConfig(
-    vocab_size=tiny_encoders.VOCABULARY,
-    hidden_size=32,
-    num_layers=3,
-    num_heads=4,
-    intermediate_size=64,
-    embedding_size=32,
-    bottleneck_size=32,
-    max_positions=24,
-    activation="gelu",
-    norm="layer_norm",
-    pooler=True,
-)
-VALUES = tiny_encoders.inputs(40, seed=9)
-# Outlier channels, as trained encoders have them: the FFN writes much larger values into them. The norm that follows
-# divides all channels by that (with two of 32 channels, by LARGE / 4), and its gammas undo it; the norm of attention
-# lets larger values through, and small weights read them. The two have opposite signs: otherwise they shift the mean
-# that the norm subtracts, and every answer is a constant of a few units with a signal of 0.03, less than one step of
-# 8 bits.
-OUTLIERS, LARGE, MEDIUM = [3, 17], 80.0, 32.0
+ROW = "wild outliers"  # of the table of tiny models: outlier channels, as trained encoders have them
+CONFIG = CONVERTED[ROW].config
+VALUES = tiny_files.inputs(40, seed=9)
 
 
-def channels(outlier: float, other: float) -> np.ndarray:
-    values = np.full(CONFIG.hidden_size, other, np.float32)
-    values[OUTLIERS] = outlier
-    return values
-
-
-@functools.cache
 def graph(head: str) -> NetworkGraph:
-    tensors = tiny_encoders.random_tensors(CONFIG, tiny_encoders.HEADS[head])
-    for layer in range(CONFIG.num_layers):
-        name = f"layers.{layer}"
-        tensors[f"{name}.ffn.0.output.bias"][OUTLIERS] += (LARGE, -LARGE)
-        tensors[f"{name}.ffn.0.norm.gamma"] *= channels(1.0, LARGE / 4)
-        tensors[f"{name}.attention_norm.gamma"] *= channels(MEDIUM, 1.0)
-        tensors[f"{name}.ffn.0.intermediate.kernel"] /= channels(MEDIUM, 1.0)[:, None]
-    network = Network(config=CONFIG, head=tiny_encoders.HEADS[head], tensors=tensors)
-    rewritten, _ = apply(network, fold="full", max_seq_len=tiny_encoders.LENGTH, one_segment=False)
-    return NetworkGraph(rewritten, tiny_encoders.LENGTH, tiny_encoders.MASK)
+    return tiny_files.graph(ROW, head)
 
 
-@functools.cache
 def float_onnx(head: str = "classification") -> onnx.ModelProto:
-    made = graph(head)
-    return to_onnx(trace(made, {spec.name: ((1, *spec.shape), spec.dtype) for spec in made.inputs}))
+    return tiny_files.files(ROW, head).float_onnx
 
 
 def calibrated(model: onnx.ModelProto) -> CalibrationRanges:
-    return calibrate_onnx(model, tiny_encoders.rows(tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS)))
+    return calibrate_onnx(model, tiny_files.calibration())
 
 
-@functools.cache
 def ranges(head: str = "classification") -> CalibrationRanges:
-    return calibrated(float_onnx(head))
+    return tiny_files.files(ROW, head).onnx_ranges
 
 
 @functools.cache
@@ -98,7 +57,7 @@ def leveled(head: str = "classification") -> tuple[onnx.ModelProto, CalibrationR
 
 def error(model: onnx.ModelProto, head: str = "classification") -> float:
     """Root mean square over that of the float answers, each around its mean of all rows; the largest of all outputs."""
-    found, expected = tiny_encoders.run_onnx(model, VALUES), graph(head).predict(VALUES)
+    found, expected = tiny_files.run_onnx(model, VALUES), graph(head).predict(VALUES)
     assert set(found) == set(expected)
     shares = []
     for name, values in expected.items():
@@ -117,7 +76,7 @@ def of_tokens(values: np.ndarray) -> np.ndarray:
     return values[mask > 0] if values.shape[:2] == mask.shape else values
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_answers_depend_on_the_row(head):
     """Else the error below would be that of a constant."""
     for values in graph(head).predict(VALUES).values():
@@ -125,27 +84,27 @@ def test_answers_depend_on_the_row(head):
         assert size(exact - exact.mean(axis=0)) >= 0.2 * size(exact)
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_int8_follows_float_in_spite_of_outlier_channels(head):
     # Queries and keys are rounded by about 1/60 (7 bits of weights, 8 of inputs) and give scores of about 6 units: 0.1
     # in a score is a tenth of an attention weight, in every layer. Twice that is allowed, for every head.
     assert error(int8(head), head) <= 0.2
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_unequal_channels_lose_half_as_much_again(head, monkeypatch):
     good = error(int8(head), head)
     monkeypatch.setattr(onnx_static, "level_dense", lambda _, found: found)
     assert error(quantize_static_onnx(float_onnx(head), ranges(head)), head) >= 1.5 * good
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_leveled_dense_layers_compute_the_same_in_float(head):
     model, found = leveled(head)
     # Inputs: of each layer, attention has its own; behind each norm and GELU; the head's.
     assert len(found.ranges) - len(ranges(head).ranges) >= 3 * CONFIG.num_layers
     onnx.checker.check_model(model, full_check=True)
-    answers = tiny_encoders.run_onnx(model, VALUES)
+    answers = tiny_files.run_onnx(model, VALUES)
     for name, values in graph(head).predict(VALUES).items():
         # The same sums with other factors: float32 rounding.
         assert np.abs(answers[name] - values).max() <= 1e-4 * np.abs(values).max()
@@ -168,7 +127,7 @@ def test_channels_of_a_leveled_tensor_are_alike():
 
     model, found = leveled()
     added = [name for name in found.ranges if name not in ranges().ranges]
-    assert unevenness(ranges(), list(ranges().channels)) > MEDIUM
+    assert unevenness(ranges(), list(ranges().channels)) > (CONVERTED[ROW].outliers or ())[1]
     assert unevenness(calibrated(model), added) < 2
 
 
@@ -179,13 +138,13 @@ def test_without_channels_nothing_is_leveled():
     assert len(model.graph.node) == len(float_onnx().graph.node)
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_an_encoder_without_layer_norms_is_left_as_it_is(head):
     model = onnx.ModelProto()
-    model.CopyFrom(tiny_encoders.files(head).float_onnx)
-    found = tiny_encoders.files(head).onnx_ranges
+    model.CopyFrom(tiny_files.files(head=head).float_onnx)
+    found = tiny_files.files(head=head).onnx_ranges
     assert level_dense_onnx(model, found).ranges == found.ranges
-    assert len(model.graph.node) == len(tiny_encoders.files(head).float_onnx.graph.node)
+    assert len(model.graph.node) == len(tiny_files.files(head=head).float_onnx.graph.node)
 
 
 def test_channels_are_those_of_what_dense_layers_read():
@@ -210,7 +169,7 @@ def test_the_sum_of_the_embeddings_is_in_the_region_of_the_norm_behind_it():
     assert set(sums) <= region
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_onnx_runtime_computes_all_products_and_softmaxes_in_integers(head, tmp_path):
     import onnxruntime
 
@@ -230,7 +189,7 @@ def problems(model: onnx.ModelProto) -> list[str]:
     return get("onnx").open(model.SerializeToString()).audit(RECIPES["int8"])
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_the_audit_accepts_layer_norms_and_gelus_in_float(head):
     assert problems(int8(head)) == []
 

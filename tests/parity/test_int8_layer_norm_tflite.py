@@ -11,12 +11,7 @@ import numpy as np
 import pytest
 
 from exporters.formats.base import get
-from exporters.formats.graph import trace
-from exporters.formats.tflite.convert import to_tflite
-from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
-from models_tf.encoder.network import Network
-from models_tf.encoder.rewrites.apply import apply
 from quantize.ranges import CalibrationRanges
 from quantize.recipe import RECIPES
 from quantize.tflite import static as tflite_static
@@ -27,58 +22,25 @@ from quantize.tflite.passes.level_dense import level_dense
 from quantize.tflite.regions import float_region
 from quantize.tflite.static import quantize_static
 from quantize.tflite.weights import to_int8_dynamic
-from support import tiny_encoders
+from support import tiny_files
+from support.tiny_models import CONVERTED
 
-CONFIG = EncoderConfig(
-    vocab_size=tiny_encoders.VOCABULARY,
-    hidden_size=32,
-    num_layers=3,
-    num_heads=4,
-    intermediate_size=64,
-    embedding_size=32,
-    bottleneck_size=32,
-    max_positions=24,
-    activation="gelu",
-    norm="layer_norm",
-    pooler=True,
-)
-VALUES = tiny_encoders.inputs(40, seed=9)
-# Outlier channels, as trained encoders have them: the FFN writes much larger values into them. The norm that follows
-# divides all channels by that (with two of 32 channels, by LARGE / 4), and its gammas undo it; the norm of attention
-# lets somewhat larger values through.
-OUTLIERS, LARGE, MEDIUM = [3, 17], 40.0, 8.0
+ROW = "outliers"  # of the table of tiny models: outlier channels, as trained encoders have them
+CONFIG = CONVERTED[ROW].config
+VALUES = tiny_files.inputs(40, seed=9)
 FLOAT32, INT8 = schema.TensorType.FLOAT32, schema.TensorType.INT8
 
 
-def channels(outlier: float, other: float) -> np.ndarray:
-    values = np.full(CONFIG.hidden_size, other, np.float32)
-    values[OUTLIERS] = outlier
-    return values
-
-
-@functools.cache
 def graph(head: str) -> NetworkGraph:
-    tensors = tiny_encoders.random_tensors(CONFIG, tiny_encoders.HEADS[head])
-    for layer in range(CONFIG.num_layers):
-        name = f"layers.{layer}"
-        tensors[f"{name}.ffn.0.output.bias"] += channels(LARGE, 0.0)
-        tensors[f"{name}.ffn.0.norm.gamma"] *= channels(1.0, LARGE / 4)
-        tensors[f"{name}.attention_norm.gamma"] *= channels(MEDIUM, 1.0)
-        tensors[f"{name}.ffn.0.intermediate.kernel"] /= channels(MEDIUM, 1.0)[:, None]
-    network = Network(config=CONFIG, head=tiny_encoders.HEADS[head], tensors=tensors)
-    rewritten, _ = apply(network, fold="full", max_seq_len=tiny_encoders.LENGTH, one_segment=False)
-    return NetworkGraph(rewritten, tiny_encoders.LENGTH, tiny_encoders.MASK)
+    return tiny_files.graph(ROW, head)
 
 
-@functools.cache
 def float_tflite(head: str = "classification") -> bytes:
-    made = graph(head)
-    return to_tflite(trace(made, {spec.name: ((1, *spec.shape), spec.dtype) for spec in made.inputs}))
+    return tiny_files.files(ROW, head).float_tflite
 
 
-@functools.cache
 def ranges(head: str = "classification") -> CalibrationRanges:
-    return calibrate(float_tflite(head), tiny_encoders.rows(tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS)))
+    return tiny_files.files(ROW, head).tflite_ranges
 
 
 @functools.cache
@@ -88,7 +50,7 @@ def int8(head: str = "classification") -> bytes:
 
 def error(content: bytes, head: str = "classification", resolver: str = "AUTO") -> float:
     """Root mean square over that of the float answers around their mean, the largest of all outputs."""
-    found, expected = tiny_encoders.run_tflite(content, VALUES, resolver=resolver), graph(head).predict(VALUES)
+    found, expected = tiny_files.run_tflite(content, VALUES, resolver=resolver), graph(head).predict(VALUES)
     assert set(found) == set(expected)
     return max(
         float(np.std(of_tokens(found[name]) - of_tokens(values)) / np.std(of_tokens(values)))
@@ -107,13 +69,13 @@ def of_tokens(values: np.ndarray) -> np.ndarray:
 MOST = {"classification": 0.024, "question-answering": 0.24, "base": 0.024}
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 @pytest.mark.parametrize("resolver", ["AUTO", "BUILTIN_REF"])
 def test_int8_follows_float_in_spite_of_outlier_channels(head, resolver):
     assert error(int8(head), head, resolver) <= MOST[head]
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_the_plain_way_loses_several_times_as_much(head, monkeypatch):
     good = error(int8(head), head)
     monkeypatch.setattr(tflite_static, "level_dense", lambda _, found: found)
@@ -123,14 +85,14 @@ def test_the_plain_way_loses_several_times_as_much(head, monkeypatch):
     assert error(quantize_static(float_tflite(head), ranges(head)), head) >= 2.5 * good
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_leveled_dense_layers_compute_the_same_in_float(head):
     model = read_model(float_tflite(head))
     before = len(model.subgraphs[0].operators)
     leveled = level_dense(model, ranges(head))
     assert len(model.subgraphs[0].operators) > before
     assert len(leveled.ranges) > len(ranges(head).ranges)
-    found = tiny_encoders.run_tflite(write_model(model), VALUES)
+    found = tiny_files.run_tflite(write_model(model), VALUES)
     for name, values in graph(head).predict(VALUES).items():
         # The same sums with other factors: float32 rounding, as between two converters.
         assert np.abs(found[name] - values).max() <= 1e-4 * np.abs(values).max()
@@ -139,7 +101,7 @@ def test_leveled_dense_layers_compute_the_same_in_float(head):
 def test_the_ranges_of_leveled_tensors_are_those_that_calibration_finds():
     model = read_model(float_tflite())
     leveled = level_dense(model, ranges())
-    rows = tiny_encoders.rows(tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS))
+    rows = tiny_files.calibration()
     measured = calibrate(write_model(model), rows)
     added = set(leveled.ranges) - set(ranges().ranges)
     assert added
@@ -150,7 +112,7 @@ def test_the_ranges_of_leveled_tensors_are_those_that_calibration_finds():
 def test_channels_of_a_leveled_tensor_are_alike():
     model = read_model(float_tflite())
     level_dense(model, ranges())
-    rows = tiny_encoders.rows(tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS))
+    rows = tiny_files.calibration()
     measured = calibrate(write_model(model), rows)
 
     def unevenness(found: CalibrationRanges, names: Any) -> float:
@@ -171,7 +133,7 @@ def test_calibration_finds_the_channels_of_what_dense_layers_read_and_make():
     assert set(found.channels) == names
     for name, values in found.channels.items():
         assert (values[0].min(), values[1].max()) == found.ranges[name]
-    logits = graph("classification").predict(tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS))["logits"]
+    logits = graph("classification").predict(tiny_files.inputs(tiny_files.CALIBRATION_ROWS))["logits"]
     assert np.allclose(found.channels["logits"], (logits.min(0), logits.max(0)), atol=1e-4)
 
 
@@ -187,7 +149,7 @@ def operators(model: Model) -> list[tuple[str, Any]]:
     return [(op_name(model, operator), operator) for operator in model.subgraphs[0].operators]
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_products_softmax_and_tables_are_int8_and_only_norms_and_gelus_are_float(head):
     model = read_model(int8(head))
     tensors = model.subgraphs[0].tensors
@@ -203,12 +165,12 @@ def test_products_softmax_and_tables_are_int8_and_only_norms_and_gelus_are_float
             assert kinds == {FLOAT32}, name
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_an_encoder_without_layer_norms_has_no_float_region(head):
-    model = read_model(tiny_encoders.files(head).float_tflite)
+    model = read_model(tiny_files.files(head=head).float_tflite)
     assert float_region(model, model.subgraphs[0]) == set()
     before = [op_name(model, operator) for operator in model.subgraphs[0].operators]
-    found = tiny_encoders.files(head).tflite_ranges
+    found = tiny_files.files(head=head).tflite_ranges
     assert level_dense(model, found).ranges == found.ranges
     assert [op_name(model, operator) for operator in model.subgraphs[0].operators] == before
 
@@ -227,7 +189,7 @@ def problems(content: bytes) -> list[str]:
     return get("tflite").open(content).audit(RECIPES["int8"])
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_the_audit_accepts_layer_norms_and_gelus_in_float(head):
     assert problems(int8(head)) == []
 

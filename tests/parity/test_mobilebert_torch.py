@@ -16,7 +16,8 @@ from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TO
 from models_tf.encoder.model import Encoder
 from models_tf.mobilebert import convert as mobilebert
 from models_tf.mobilebert.config import CONFIG, IB_BERT, OPT, TINY
-from support.random_encoders import TIME, VOCABULARY, rows, values
+from support.network_runs import rows
+from support.tiny_models import TIME, WORD_COUNT, values
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -24,7 +25,7 @@ transformers = pytest.importorskip("transformers")
 # float32 through 24 layers of sums over at most 512 products: rounding reaches a few 1e-6 of the output's scale.
 TOLERANCE = 1e-4
 SMALL = {
-    "vocab_size": VOCABULARY,
+    "vocab_size": WORD_COUNT,
     "embedding_size": 8,
     "hidden_size": 32,
     "intra_bottleneck_size": 16,
@@ -165,7 +166,7 @@ def test_a_head_equals_pytorch(head: str, variant: str) -> None:
 def test_bert_equals_pytorch(padded: bool, head: str) -> None:
     document = {
         "model_type": "bert",
-        "vocab_size": VOCABULARY,
+        "vocab_size": WORD_COUNT,
         "hidden_size": 24,
         "num_hidden_layers": 3,
         "num_attention_heads": 3,

@@ -10,28 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporters.formats.graph import trace
-from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite
-from exporters.sources.mask import choose_mask
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.graph import NetworkGraph
-from models_tf.encoder.heads import Head
-from models_tf.encoder.network import Network
-from models_tf.encoder.rewrites.apply import apply
-from quantize.onnx.calibrate import calibrate as calibrate_onnx
-from quantize.onnx.static import quantize_static as quantize_static_onnx
-from quantize.tflite.calibrate import calibrate
-from quantize.tflite.static import quantize_static
-from support import tiny_encoders
+from support import tiny_files
+from support.conversions import Files
+from support.tiny_models import CONVERTED, converted_network
 
-HEADS = {
-    "classification": Head(kind="classification", num_labels=3),
-    "token-classification": Head(kind="token-classification", num_labels=3),
-    "question-answering": Head(kind="question-answering", num_labels=2),
-    "base": Head(kind="base"),
-}
-OPT = dataclasses.replace(tiny_encoders.CONFIG, num_ffn=4)
+OPT = dataclasses.replace(CONVERTED["mobilebert"].config, num_ffn=4)
 # As config.json can name them; without a bottleneck a layer is as wide as the hidden states.
 WIDE: dict[str, Any] = {"use_bottleneck": False, "key_query_shared": False, "bottleneck_size": 32}
 VARIANTS: dict[str, EncoderConfig] = {
@@ -50,37 +35,18 @@ VARIANTS: dict[str, EncoderConfig] = {
 # differ from the first in the last layer alone, and are held on one variant each.
 CASES = [(variant, head) for variant in VARIANTS for head in ("token-classification", "classification")]
 CASES += [("opt", "question-answering"), ("tiny", "base")]
-VALUES = tiny_encoders.inputs(16, seed=9)
+VALUES = tiny_files.inputs(16, seed=9)
 STEP = 1.001  # one int8 step, and the rounding of float32
 
 
 @functools.cache
 def graph(variant: str, head: str) -> NetworkGraph:
-    config = VARIANTS[variant]
-    tensors = tiny_encoders.random_tensors(config, HEADS[head])
-    rows = tiny_encoders.inputs(tiny_encoders.CALIBRATION_ROWS)
-    network, _ = apply(
-        Network(config=config, head=HEADS[head], tensors=tensors),
-        fold="full",
-        max_seq_len=tiny_encoders.LENGTH,
-        one_segment=False,
-        rows=rows,
-    )
-    return NetworkGraph(network, tiny_encoders.LENGTH, choose_mask(network, rows, batch=16))
+    return tiny_files.graph_of(converted_network(VARIANTS[variant], head))
 
 
 @functools.cache
-def traced(variant: str, head: str) -> Any:
-    made = graph(variant, head)
-    return trace(made, {spec.name: ((1, *spec.shape), spec.dtype) for spec in made.inputs})
-
-
-def other_padding(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    generator = np.random.default_rng(3)
-    padding = 1 - values["mask"]
-    ids = values["ids"] + padding * generator.integers(1, tiny_encoders.VOCABULARY, padding.shape)
-    segments = values["segments"] + padding * generator.integers(0, 2, padding.shape)
-    return {"ids": ids.astype(np.int32), "mask": values["mask"], "segments": segments.astype(np.int32)}
+def files(variant: str, head: str) -> Files:
+    return tiny_files.files_of(graph(variant, head))
 
 
 def of_tokens(outputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -97,9 +63,8 @@ def follows(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> No
 
 @pytest.mark.parametrize(("variant", "head"), CASES)
 def test_padding_moves_no_answer_of_a_tflite_file_by_more_than_one_step(variant, head):
-    content = to_tflite(traced(variant, head))
-    int8 = quantize_static(content, calibrate(content, tiny_encoders.rows(tiny_encoders.inputs(64))))
-    clean, changed = (tiny_encoders.run_tflite(int8, v, raw=True) for v in (VALUES, other_padding(VALUES)))
+    int8 = files(variant, head).tflite("int8")
+    clean, changed = (tiny_files.run_tflite(int8, v, raw=True) for v in (VALUES, tiny_files.other_padding(VALUES)))
     follows(clean, graph(variant, head).predict(VALUES))
     for name, values in of_tokens(clean).items():
         assert values.dtype == np.int8
@@ -109,10 +74,8 @@ def test_padding_moves_no_answer_of_a_tflite_file_by_more_than_one_step(variant,
 
 @pytest.mark.parametrize(("variant", "head"), CASES)
 def test_padding_moves_no_answer_of_an_onnx_file_by_more_than_one_step(variant, head):
-    model = to_onnx(traced(variant, head))
-    ranges = calibrate_onnx(model, tiny_encoders.rows(tiny_encoders.inputs(64)))
-    int8 = quantize_static_onnx(model, ranges)
-    clean, changed = (tiny_encoders.run_onnx(int8, v) for v in (VALUES, other_padding(VALUES)))
+    int8, ranges = files(variant, head).onnx("int8"), files(variant, head).onnx_ranges
+    clean, changed = (tiny_files.run_onnx(int8, v) for v in (VALUES, tiny_files.other_padding(VALUES)))
     follows(clean, graph(variant, head).predict(VALUES))
     for name, values in of_tokens(clean).items():
         low, high = ranges.ranges[name]

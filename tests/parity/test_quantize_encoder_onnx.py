@@ -13,17 +13,18 @@ from quantize.onnx.ranges import with_fixed_ranges
 from quantize.onnx.static import quantize_static as quantize_static_onnx
 from quantize.onnx.weights import to_float16 as to_float16_onnx
 from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
-from support import tiny_encoders
+from support import tiny_files
+from support.tiny_models import CONVERTED
 
-VALUES = tiny_encoders.inputs(40, seed=9)
+VALUES = tiny_files.inputs(40, seed=9)
 # Derived in test_quantize_encoder_tflite.py; static int8 weights have 7 bits here, which doubles their step of 1/255.
 SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.12}
 
 
 def made(recipe: str, head: str = "classification", fold: str = "full") -> onnx.ModelProto:
-    model = tiny_encoders.files(head, fold).float_onnx
+    model = tiny_files.files(head=head, fold=fold).float_onnx
     if recipe == "int8":
-        return quantize_static_onnx(model, tiny_encoders.files(head, fold).onnx_ranges)
+        return quantize_static_onnx(model, tiny_files.files(head=head, fold=fold).onnx_ranges)
     return {"float32": lambda m: m, "fp16": to_float16_onnx, "int8-dynamic": to_int8_dynamic_onnx}[recipe](model)
 
 
@@ -34,16 +35,16 @@ def follows(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], recip
         assert np.corrcoef(found[name].ravel(), values.ravel())[0, 1] > (0.9999 if "8" not in recipe else 0.995)
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 @pytest.mark.parametrize("recipe", SHARE)
 def test_outputs_follow_the_float_network(recipe, head):
-    follows(tiny_encoders.run_onnx(made(recipe, head), VALUES), tiny_encoders.outputs(VALUES, head), recipe)
+    follows(tiny_files.run_onnx(made(recipe, head), VALUES), tiny_files.graph(head=head).predict(VALUES), recipe)
 
 
 @pytest.mark.parametrize("recipe", ["int8-dynamic", "int8"])
 def test_a_network_without_rewrites_can_be_quantized_too(recipe):
-    found = tiny_encoders.run_onnx(made(recipe, fold="off"), VALUES)
-    follows(found, tiny_encoders.outputs(VALUES, fold="off"), recipe)
+    found = tiny_files.run_onnx(made(recipe, fold="off"), VALUES)
+    follows(found, tiny_files.graph(fold="off").predict(VALUES), recipe)
 
 
 @pytest.mark.parametrize("recipe", SHARE)
@@ -56,7 +57,7 @@ def test_the_graph_is_valid_clean_and_standard(recipe):
     assert {item.name for item in model.graph.initializer} <= used
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_onnx_runtime_computes_static_int8_in_integers(head, tmp_path):
     import onnxruntime
 
@@ -65,7 +66,7 @@ def test_onnx_runtime_computes_static_int8_in_integers(head, tmp_path):
     options.log_severity_level = 4
     onnxruntime.InferenceSession(made("int8", head).SerializeToString(), options, providers=["CPUExecutionProvider"])
     kinds = Counter(node.op_type for node in onnx.load(tmp_path / "optimized.onnx").graph.node)
-    layers = tiny_encoders.CONFIG.num_layers
+    layers = CONVERTED["mobilebert"].config.num_layers
     assert kinds["QLinearConv"] == 1
     assert kinds["QLinearSoftmax"] == layers
     assert kinds["QLinearMatMul"] == 3 * layers  # keys (no bias), scores, contexts
@@ -100,7 +101,7 @@ def test_float16_tables_are_widened_after_the_lookup():
 @pytest.mark.parametrize(("recipe", "limit"), [("int8", 2.0), ("int8-dynamic", 1.65)])
 def test_an_8_bit_file_is_a_fraction_of_the_float_file(recipe, limit):
     """Bytes for a parameter; the names and operators of a tiny network weigh as much as its weights."""
-    parameters = sum(values.size for values in tiny_encoders.graph().network.tensors.values())
+    parameters = sum(values.size for values in tiny_files.graph().network.tensors.values())
     assert made(recipe).ByteSize() <= limit * parameters
 
 
@@ -115,19 +116,10 @@ def test_weights_of_static_int8_fit_16_bit_pair_sums():
 # Padding.
 
 
-def other_padding(values: dict[str, np.ndarray], seed: int = 3) -> dict[str, np.ndarray]:
-    """The same tokens with other ids and segments in padding. The graph replaces the ids and takes the segments."""
-    generator = np.random.default_rng(seed)
-    padding = 1 - values["mask"]
-    ids = values["ids"] + padding * generator.integers(1, tiny_encoders.VOCABULARY, padding.shape)
-    segments = values["segments"] + padding * generator.integers(0, 2, padding.shape)
-    return {"ids": ids.astype(np.int32), "mask": values["mask"], "segments": segments.astype(np.int32)}
-
-
 @pytest.mark.parametrize("recipe", SHARE)
 def test_what_stands_in_padding_does_not_leak(recipe):
     model = made(recipe)
-    clean, changed = (tiny_encoders.run_onnx(model, v)["logits"] for v in (VALUES, other_padding(VALUES)))
+    clean, changed = (tiny_files.run_onnx(model, v)["logits"] for v in (VALUES, tiny_files.other_padding(VALUES)))
     if recipe == "int8":
         assert np.array_equal(clean, changed)
     elif recipe == "int8-dynamic":
@@ -138,23 +130,23 @@ def test_what_stands_in_padding_does_not_leak(recipe):
 
 
 def test_calibration_on_rows_without_padding_does_not_lose_the_mask():
-    full = tiny_encoders.inputs(32, shortest=tiny_encoders.LENGTH)
-    model = tiny_encoders.files().float_onnx
-    int8 = quantize_static_onnx(model, calibrate_onnx(model, tiny_encoders.rows(full)))
-    follows(tiny_encoders.run_onnx(int8, VALUES), tiny_encoders.outputs(VALUES), "int8")
-    clean, changed = (tiny_encoders.run_onnx(int8, v)["logits"] for v in (VALUES, other_padding(VALUES)))
+    full = tiny_files.inputs(32, shortest=tiny_files.LENGTH)
+    model = tiny_files.files().float_onnx
+    int8 = quantize_static_onnx(model, calibrate_onnx(model, tiny_files.single_rows(full)))
+    follows(tiny_files.run_onnx(int8, VALUES), tiny_files.graph().predict(VALUES), "int8")
+    clean, changed = (tiny_files.run_onnx(int8, v)["logits"] for v in (VALUES, tiny_files.other_padding(VALUES)))
     assert np.array_equal(clean, changed)
 
 
 def error(model: onnx.ModelProto) -> float:
     return float(
-        np.abs(tiny_encoders.run_onnx(model, VALUES)["logits"] - tiny_encoders.outputs(VALUES)["logits"]).mean()
+        np.abs(tiny_files.run_onnx(model, VALUES)["logits"] - tiny_files.graph().predict(VALUES)["logits"]).mean()
     )
 
 
 def test_a_mask_of_minus_10000_does_not_collapse_the_scores():
     large = -10000.0
-    model, ranges = tiny_encoders.files(mask_value=large).float_onnx, tiny_encoders.files(mask_value=large).onnx_ranges
+    model, ranges = tiny_files.files(mask_value=large).float_onnx, tiny_files.files(mask_value=large).onnx_ranges
     plain = quantize_static_onnx(model, ranges.override({name: ranges.ranges[name] for name in ranges.row_peaks}))
     assert error(quantize_static_onnx(model, ranges)) < 2 * error(made("int8"))
     assert error(plain) > 4 * error(made("int8"))
@@ -165,40 +157,40 @@ def test_a_mask_of_minus_10000_does_not_collapse_the_scores():
 
 def test_a_mask_becomes_a_table_of_two_values():
     model = onnx.ModelProto()
-    model.CopyFrom(tiny_encoders.files().float_onnx)
-    found = mask_table_onnx(model, tiny_encoders.files().onnx_ranges.ranges)
-    assert list(found.values()) == [(tiny_encoders.MASK, 0.0)]
+    model.CopyFrom(tiny_files.files().float_onnx)
+    found = mask_table_onnx(model, tiny_files.files().onnx_ranges.ranges)
+    assert list(found.values()) == [(tiny_files.MASK, 0.0)]
     kinds = Counter(node.op_type for node in model.graph.node)
     assert not {"Cast", "Sub"} & set(kinds)
-    expected = tiny_encoders.run_onnx(tiny_encoders.files().float_onnx, VALUES)["logits"]
-    assert np.array_equal(tiny_encoders.run_onnx(model, VALUES)["logits"], expected)
+    expected = tiny_files.run_onnx(tiny_files.files().float_onnx, VALUES)["logits"]
+    assert np.array_equal(tiny_files.run_onnx(model, VALUES)["logits"], expected)
 
 
 def test_masked_scores_get_a_range_that_ends_below_the_smallest_peak():
-    ranges = tiny_encoders.files().onnx_ranges
-    changed = with_fixed_ranges(tiny_encoders.files().float_onnx, ranges)
-    assert len(ranges.row_peaks) == tiny_encoders.CONFIG.num_layers
+    ranges = tiny_files.files().onnx_ranges
+    changed = with_fixed_ranges(tiny_files.files().float_onnx, ranges)
+    assert len(ranges.row_peaks) == CONVERTED["mobilebert"].config.num_layers
     for name, peak in ranges.row_peaks.items():
         low, high = changed.ranges[name]
-        assert low == pytest.approx(peak - 6 - np.log(tiny_encoders.LENGTH))
+        assert low == pytest.approx(peak - 6 - np.log(tiny_files.LENGTH))
         assert high == ranges.ranges[name][1]
         assert sum(value == (low, high) for value in changed.ranges.values()) == 2
 
 
 def test_parts_of_a_split_with_different_ranges_get_layers_of_their_own():
     model = onnx.ModelProto()
-    model.CopyFrom(tiny_encoders.files().float_onnx)
-    ranges = tiny_encoders.files().onnx_ranges
+    model.CopyFrom(tiny_files.files().float_onnx)
+    ranges = tiny_files.files().onnx_ranges
     split = next(node for node in model.graph.node if node.op_type == "Split")
     low, high = ranges.ranges[split.output[0]]
     before = Counter(node.op_type for node in model.graph.node)
     assert split_dense_onnx(model, ranges.override({split.output[0]: (8 * low, 8 * high)})) >= 1
     after = Counter(node.op_type for node in model.graph.node)
     assert after["Gemm"] == before["Gemm"] + 2 * (before["Split"] - after["Split"])
-    follows(tiny_encoders.run_onnx(model, VALUES), tiny_encoders.outputs(VALUES), "float32")
+    follows(tiny_files.run_onnx(model, VALUES), tiny_files.graph().predict(VALUES), "float32")
 
 
 def test_both_formats_calibrate_to_the_same_ranges():
-    tflite, ours = tiny_encoders.files().tflite_ranges, tiny_encoders.files().onnx_ranges
+    tflite, ours = tiny_files.files().tflite_ranges, tiny_files.files().onnx_ranges
     assert sorted(ours.row_peaks.values()) == pytest.approx(sorted(tflite.row_peaks.values()), abs=1e-4)
     assert ours.ranges["logits"] == pytest.approx(tflite.ranges["logits"], abs=1e-4)

@@ -14,9 +14,10 @@ from quantize.tflite.passes.split_dense import split_dense
 from quantize.tflite.ranges import with_exact_masks, with_saturated_scores
 from quantize.tflite.static import quantize_static
 from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
-from support import tiny_encoders
+from support import tiny_files
+from support.tiny_models import CONVERTED
 
-VALUES = tiny_encoders.inputs(40, seed=9)
+VALUES = tiny_files.inputs(40, seed=9)
 INT8 = schema.TensorType.INT8
 # Largest error as a share of an output's range. float16: a step of 2**-11 of each weight. int8: half a step of 1/255
 # at each of about 20 stages in a row, which add up as a random walk to 20**0.5 / 510 on average; the largest of about a
@@ -25,9 +26,9 @@ SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.1}
 
 
 def made(recipe: str, head: str = "classification", fold: str = "full") -> bytes:
-    content = tiny_encoders.files(head, fold).float_tflite
+    content = tiny_files.files(head=head, fold=fold).float_tflite
     if recipe == "int8":
-        return quantize_static(content, tiny_encoders.files(head, fold).tflite_ranges)
+        return quantize_static(content, tiny_files.files(head=head, fold=fold).tflite_ranges)
     return {"float32": to_float32, "fp16": to_float16, "int8-dynamic": to_int8_dynamic}[recipe](content)
 
 
@@ -40,18 +41,18 @@ def follows(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], recip
         )
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 @pytest.mark.parametrize("resolver", ["AUTO", "BUILTIN_REF"])
 @pytest.mark.parametrize("recipe", SHARE)
 def test_outputs_follow_the_float_network(recipe, resolver, head):
-    found = tiny_encoders.run_tflite(made(recipe, head), VALUES, resolver=resolver)
-    follows(found, tiny_encoders.outputs(VALUES, head), recipe)
+    found = tiny_files.run_tflite(made(recipe, head), VALUES, resolver=resolver)
+    follows(found, tiny_files.graph(head=head).predict(VALUES), recipe)
 
 
 @pytest.mark.parametrize("recipe", ["int8-dynamic", "int8"])
 def test_a_network_without_rewrites_can_be_quantized_too(recipe):
-    found = tiny_encoders.run_tflite(made(recipe, fold="off"), VALUES)
-    follows(found, tiny_encoders.outputs(VALUES, fold="off"), recipe)
+    found = tiny_files.run_tflite(made(recipe, fold="off"), VALUES)
+    follows(found, tiny_files.graph(fold="off").predict(VALUES), recipe)
 
 
 RUNTIME_JOB = """
@@ -74,7 +75,7 @@ def test_tflite_runtime_2_14_runs_the_file(recipe, tmp_path):
     # A process of its own: after TensorFlow the runtime cannot be imported.
     paths = [str(tmp_path / name) for name in ("model.tflite", "in.npz", "out.npy")]
     subprocess.run([sys.executable, "-c", RUNTIME_JOB, *paths], check=True, capture_output=True)
-    follows({"logits": np.load(tmp_path / "out.npy")}, tiny_encoders.outputs(VALUES), recipe)
+    follows({"logits": np.load(tmp_path / "out.npy")}, tiny_files.graph().predict(VALUES), recipe)
 
 
 def operators(content: bytes) -> tuple[Model, Counter]:
@@ -82,7 +83,7 @@ def operators(content: bytes) -> tuple[Model, Counter]:
     return model, Counter(op_name(model, operator) for operator in model.subgraphs[0].operators)
 
 
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 @pytest.mark.parametrize("fold", ["full", "off"])
 def test_static_int8_holds_no_float_tensor(head, fold):
     model, ops = operators(made("int8", head, fold))
@@ -91,7 +92,7 @@ def test_static_int8_holds_no_float_tensor(head, fold):
     assert "DEQUANTIZE" not in ops
     # The parts of a trigram that is not a convolution are brought to one scale.
     assert ops["QUANTIZE"] == (3 if fold == "off" else 0)
-    assert ops["SOFTMAX"] == tiny_encoders.CONFIG.num_layers
+    assert ops["SOFTMAX"] == CONVERTED["mobilebert"].config.num_layers
     # Whole numbers in, int8 out, each output with a scale of its own.
     graph = model.subgraphs[0]
     assert {graph.tensors[i].type for i in graph.inputs} == {schema.TensorType.INT32}
@@ -99,7 +100,7 @@ def test_static_int8_holds_no_float_tensor(head, fold):
 
 
 def test_an_int8_file_is_as_small_as_its_parameters():
-    parameters = sum(values.size for values in tiny_encoders.graph().network.tensors.values())
+    parameters = sum(values.size for values in tiny_files.graph().network.tensors.values())
     for recipe in ("int8", "int8-dynamic"):
         model = read_model(made(recipe))
         weights = sum(len(buffer.data) for buffer in model.buffers if buffer.data is not None)
@@ -142,20 +143,11 @@ def test_operators_on_int8_carry_the_versions_that_know_int8():
 # Padding.
 
 
-def other_padding(values: dict[str, np.ndarray], seed: int = 3) -> dict[str, np.ndarray]:
-    """The same tokens with other ids and segments in padding. The graph replaces the ids and takes the segments."""
-    generator = np.random.default_rng(seed)
-    padding = 1 - values["mask"]
-    ids = values["ids"] + padding * generator.integers(1, tiny_encoders.VOCABULARY, padding.shape)
-    segments = values["segments"] + padding * generator.integers(0, 2, padding.shape)
-    return {"ids": ids.astype(np.int32), "mask": values["mask"], "segments": segments.astype(np.int32)}
-
-
 @pytest.mark.parametrize("recipe", SHARE)
 def test_what_stands_in_padding_does_not_leak(recipe):
     content = made(recipe)
-    clean = tiny_encoders.run_tflite(content, VALUES, raw=True)["logits"]
-    changed = tiny_encoders.run_tflite(content, other_padding(VALUES), raw=True)["logits"]
+    clean = tiny_files.run_tflite(content, VALUES, raw=True)["logits"]
+    changed = tiny_files.run_tflite(content, tiny_files.other_padding(VALUES), raw=True)["logits"]
     assert (VALUES["mask"] == 0).any()
     if recipe == "int8":
         assert np.array_equal(clean, changed)  # not even by one step
@@ -181,7 +173,7 @@ def probabilities(content: bytes, row: dict[str, np.ndarray]) -> list[np.ndarray
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_padding_gets_exactly_no_weight():
     content = made("int8")
-    for row in tiny_encoders.rows(other_padding(VALUES))[:10]:
+    for row in tiny_files.single_rows(tiny_files.other_padding(VALUES))[:10]:
         for weights in probabilities(content, row):
             padded = weights[..., row["mask"][0] == 0]
             assert np.all(padded == -128)
@@ -191,26 +183,28 @@ def test_padding_gets_exactly_no_weight():
 def test_calibration_on_rows_without_padding_does_not_lose_the_mask():
     from quantize.tflite.calibrate import calibrate
 
-    full = tiny_encoders.inputs(32, shortest=tiny_encoders.LENGTH)
+    full = tiny_files.inputs(32, shortest=tiny_files.LENGTH)
     assert full["mask"].all()
-    content = tiny_encoders.files().float_tflite
-    int8 = quantize_static(content, calibrate(content, tiny_encoders.rows(full)))
-    follows(tiny_encoders.run_tflite(int8, VALUES), tiny_encoders.outputs(VALUES), "int8")
-    clean, changed = (tiny_encoders.run_tflite(int8, v, raw=True)["logits"] for v in (VALUES, other_padding(VALUES)))
+    content = tiny_files.files().float_tflite
+    int8 = quantize_static(content, calibrate(content, tiny_files.single_rows(full)))
+    follows(tiny_files.run_tflite(int8, VALUES), tiny_files.graph().predict(VALUES), "int8")
+    clean, changed = (
+        tiny_files.run_tflite(int8, v, raw=True)["logits"] for v in (VALUES, tiny_files.other_padding(VALUES))
+    )
     assert np.array_equal(clean, changed)
 
 
 def error(content: bytes) -> float:
-    expected = tiny_encoders.outputs(VALUES)["logits"]
-    return float(np.abs(tiny_encoders.run_tflite(content, VALUES)["logits"] - expected).mean())
+    expected = tiny_files.graph().predict(VALUES)["logits"]
+    return float(np.abs(tiny_files.run_tflite(content, VALUES)["logits"] - expected).mean())
 
 
 def test_a_mask_of_minus_10000_does_not_collapse_the_scores():
     """With the range of the masked scores as calibrated the step is 39; saturated it is that of the scores."""
     large = -10000.0
     content, ranges = (
-        tiny_encoders.files(mask_value=large).float_tflite,
-        tiny_encoders.files(mask_value=large).tflite_ranges,
+        tiny_files.files(mask_value=large).float_tflite,
+        tiny_files.files(mask_value=large).tflite_ranges,
     )
     plain = quantize_static(content, ranges.override({name: ranges.ranges[name] for name in ranges.row_peaks}))
     assert error(quantize_static(content, ranges)) < 2 * error(made("int8"))
@@ -218,13 +212,13 @@ def test_a_mask_of_minus_10000_does_not_collapse_the_scores():
 
 
 def test_masked_scores_get_a_range_that_ends_below_the_smallest_peak():
-    model = read_model(tiny_encoders.files().float_tflite)
-    ranges = tiny_encoders.files().tflite_ranges
+    model = read_model(tiny_files.files().float_tflite)
+    ranges = tiny_files.files().tflite_ranges
     changed = with_saturated_scores(model, with_exact_masks(model, ranges))
-    assert len(ranges.row_peaks) == tiny_encoders.CONFIG.num_layers
+    assert len(ranges.row_peaks) == CONVERTED["mobilebert"].config.num_layers
     for name, peak in ranges.row_peaks.items():
         low, high = changed.ranges[name]
-        assert low == pytest.approx(peak - 6 - np.log(tiny_encoders.LENGTH))
+        assert low == pytest.approx(peak - 6 - np.log(tiny_files.LENGTH))
         assert high == ranges.ranges[name][1]
         assert low > ranges.ranges[name][0] + 20  # the mask itself is far outside
         # The scores in front of the mask have the same scale, so that the sum rounds nothing.
@@ -235,7 +229,7 @@ def test_masked_scores_get_a_range_that_ends_below_the_smallest_peak():
 
 
 def test_parts_of_a_split_with_different_ranges_get_layers_of_their_own():
-    content, ranges = tiny_encoders.files().float_tflite, tiny_encoders.files().tflite_ranges
+    content, ranges = tiny_files.files().float_tflite, tiny_files.files().tflite_ranges
     model = read_model(content)
     graph = model.subgraphs[0]
     splits = [o for o in graph.operators if op_name(model, o) == "SPLIT"]
@@ -246,12 +240,12 @@ def test_parts_of_a_split_with_different_ranges_get_layers_of_their_own():
     after = Counter(op_name(model, o) for o in graph.operators)
     gone = before["SPLIT"] - after["SPLIT"]
     assert after["FULLY_CONNECTED"] == before["FULLY_CONNECTED"] + 2 * gone
-    follows(tiny_encoders.run_tflite(write_model(model), VALUES), tiny_encoders.outputs(VALUES), "float32")
+    follows(tiny_files.run_tflite(write_model(model), VALUES), tiny_files.graph().predict(VALUES), "float32")
 
 
 def test_parts_of_a_split_with_equal_ranges_stay_together():
-    ranges = tiny_encoders.files().tflite_ranges
-    model = read_model(tiny_encoders.files().float_tflite)
+    ranges = tiny_files.files().tflite_ranges
+    model = read_model(tiny_files.files().float_tflite)
     same = ranges.override(dict.fromkeys(ranges.ranges, (-1.0, 1.0)))
     assert split_dense(model, same) == 0
 

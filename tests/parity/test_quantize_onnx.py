@@ -8,25 +8,25 @@ from quantize.onnx.passes.prepend_projection import prepend_projection as prepen
 from quantize.onnx.static import quantize_static as quantize_static_onnx
 from quantize.onnx.weights import to_float16 as to_float16_onnx
 from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
-from support import tiny_models
+from support import tiny_files
 
-VALUES = tiny_models.features(40, seed=9)
+VALUES = tiny_files.features(40, seed=9)
 # The same arithmetic in another order: float32 rounding of sums of some hundred terms.
 FLOAT_ATOL = 1e-4
 
 
 def made(recipe: str, kind: str = "prado") -> onnx.ModelProto:
-    model = tiny_models.files(kind).float_onnx
+    model = tiny_files.projection_files(kind).float_onnx
     if recipe == "int8":
-        return quantize_static_onnx(model, tiny_models.files(kind).onnx_ranges)
+        return quantize_static_onnx(model, tiny_files.projection_files(kind).onnx_ranges)
     return {"float32": lambda m: m, "fp16": to_float16_onnx, "int8-dynamic": to_int8_dynamic_onnx}[recipe](model)
 
 
-@pytest.mark.parametrize("kind", tiny_models.KINDS)
+@pytest.mark.parametrize("kind", tiny_files.KINDS)
 @pytest.mark.parametrize("recipe", ["float32", "fp16", "int8-dynamic", "int8"])
 def test_logits_follow_keras(recipe, kind):
-    expected = tiny_models.logits(VALUES, kind)
-    found = tiny_models.run_onnx(made(recipe, kind), VALUES, one_by_one=True)
+    expected = tiny_files.logits(VALUES, kind)
+    found = tiny_files.projection_onnx(made(recipe, kind), VALUES, one_by_one=True)
     # Derived in test_quantize_tflite.py; weights of static int8 have 7 bits here, which doubles their step of 1/255.
     share = {"float32": FLOAT_ATOL / np.ptp(expected), "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.12}[recipe]
     assert np.abs(found - expected).max() <= share * np.ptp(expected)
@@ -35,7 +35,10 @@ def test_logits_follow_keras(recipe, kind):
 @pytest.mark.parametrize("recipe", ["float32", "fp16", "int8"])
 def test_rows_of_a_batch_do_not_depend_on_each_other(recipe):
     model = made(recipe)
-    together, alone = tiny_models.run_onnx(model, VALUES), tiny_models.run_onnx(model, VALUES, one_by_one=True)
+    together, alone = (
+        tiny_files.projection_onnx(model, VALUES),
+        tiny_files.projection_onnx(model, VALUES, one_by_one=True),
+    )
     assert np.abs(together - alone).max() <= 1e-5 * np.ptp(alone)
 
 

@@ -18,11 +18,11 @@ from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
 from models_tf.tasks.classification import ClassificationRows
 from quantize.recipe import FLOAT_RTOL
-from support import random_encoders
+from support import network_runs, tiny_models
 
 INPUTS = ("ids", "mask", "segments")
 ROWS = 64
-HEAD = random_encoders.HEADS["classification"]
+HEAD = tiny_models.HEADS["classification"]
 
 
 class Rewritten:
@@ -39,23 +39,23 @@ class Rewritten:
 
 @pytest.fixture(scope="module")
 def network():
-    config = random_encoders.config(num_layers=12)
+    config = tiny_models.config(num_layers=12)
     generator = np.random.default_rng(1)
     tensors = {}
     for name, shape in config.shapes(HEAD).items():
-        values = random_encoders.values(generator, name, shape)
+        values = tiny_models.values(generator, name, shape)
         tensors[name] = (2 * values if name.endswith(".kernel") else values).astype(np.float32)
     return Network(config=config, head=HEAD, tensors=tensors)
 
 
 def judged(network, exported=None):
-    rewritten, _ = apply(exported or network, fold="full", max_seq_len=random_encoders.TIME, one_segment=False)
-    graph = NetworkGraph(rewritten, random_encoders.TIME)
+    rewritten, _ = apply(exported or network, fold="full", max_seq_len=tiny_models.TIME, one_segment=False)
+    graph = NetworkGraph(rewritten, tiny_models.TIME)
     encoder = Encoder(network.config, network.head, network.tensors)
     functions = (encoder, encoder.exact, graph.__call__, graph.exact)
     keras, *others = (KerasRunner(made, inputs=INPUTS, rows=16) for made in functions)
     rows = ClassificationRows(
-        inputs=random_encoders.rows(ROWS), keys=[str(i) for i in range(ROWS)], source="random", labels=("a", "b", "c")
+        inputs=network_runs.rows(ROWS), keys=[str(i) for i in range(ROWS)], source="random", labels=("a", "b", "c")
     )
     checks = [
         Check(runner=keras, against=None, precisions=((keras, others[0]), (others[1], others[2]))),

@@ -15,20 +15,13 @@ from quantize.onnx.passes.level_dense import level_dense as level_dense_onnx
 from quantize.onnx.passes.split_dense import split_dense as split_dense_onnx
 from quantize.onnx.static import quantize_static as quantize_static_onnx
 from quantize.recipe import RECIPES
-from support import shared_encoders, tiny_encoders
-from support.shared_encoders import (
-    ALLOWED,
-    BYTES,
-    SHARED,
-    VALUES,
-    error,
-    files,
-    graph,
-    matrices,
-)
+from support import tiny_files
+from support.shared_weights import ALLOWED, BYTES, VALUES, error, layers, matrices, uses
+from support.tiny_files import files, graph
+from support.tiny_models import SHARED
 
 both = pytest.mark.parametrize("name", SHARED)
-every_recipe = pytest.mark.parametrize("recipe", shared_encoders.RECIPES)
+every_recipe = pytest.mark.parametrize("recipe", BYTES)
 
 
 def stored(model: Any) -> int:
@@ -61,7 +54,7 @@ def test_each_layer_multiplies_by_them_all_the_same(name, recipe):
             source = wide.get(node.input[1], node.input[1])
             found[source] += source in large
     often = [count for count in found.values() if count > 1]
-    assert often == [shared_encoders.uses(name)] * len(often)
+    assert often == [uses(name)] * len(often)
     # Four matrices in each layer: one for query, key and value, or, in static int8, three.
     kept = len(graph(name).network.config.first_uses)
     assert len(often) == kept * (6 if recipe == "int8" else 4)
@@ -72,13 +65,13 @@ def test_each_layer_multiplies_by_them_all_the_same(name, recipe):
 def test_a_shared_file_is_smaller_by_the_layers_that_it_does_not_hold(name, recipe):
     gone = graph("own").network.config.num_layers - len(graph(name).network.config.first_uses)
     own, shared = files("own").onnx(recipe).ByteSize(), files(name).onnx(recipe).ByteSize()
-    assert own - shared >= 0.95 * gone * shared_encoders.layers(name) * BYTES[recipe]
+    assert own - shared >= 0.95 * gone * layers(name) * BYTES[recipe]
 
 
 @both
 @every_recipe
 def test_answers_follow_the_float_network(name, recipe):
-    assert error(tiny_encoders.run_onnx(files(name).onnx(recipe), VALUES), name) <= ALLOWED[recipe]
+    assert error(tiny_files.run_onnx(files(name).onnx(recipe), VALUES), name) <= ALLOWED[recipe]
 
 
 @both
@@ -126,10 +119,10 @@ def forked(model: Any) -> Any:
 
 @both
 def test_one_set_of_factors_for_all_uses_loses_little_against_one_for_each(name):
-    joint = error(tiny_encoders.run_onnx(files(name).onnx("int8"), VALUES), name)
+    joint = error(tiny_files.run_onnx(files(name).onnx("int8"), VALUES), name)
     model = quantize_static_onnx(forked(files(name).float_onnx), files(name).onnx_ranges)
     assert stored(model) > matrices(name)
-    assert joint <= 1.5 * error(tiny_encoders.run_onnx(model, VALUES), name)
+    assert joint <= 1.5 * error(tiny_files.run_onnx(model, VALUES), name)
 
 
 @both
@@ -141,10 +134,10 @@ def test_weights_that_a_converter_duplicated_become_one_again(name):
 
 def test_without_factors_shared_weights_lose_more(monkeypatch):
     name = "wild"
-    good = error(tiny_encoders.run_onnx(files(name).onnx("int8"), VALUES), name)
+    good = error(tiny_files.run_onnx(files(name).onnx("int8"), VALUES), name)
     monkeypatch.setattr(onnx_static, "level_dense", lambda _, found: found)
     plain = quantize_static_onnx(files(name).float_onnx, files(name).onnx_ranges)
-    assert error(tiny_encoders.run_onnx(plain, VALUES), name) >= 1.3 * good
+    assert error(tiny_files.run_onnx(plain, VALUES), name) >= 1.3 * good
 
 
 def leveled(name: str) -> tuple[Any, Any]:
@@ -160,13 +153,13 @@ def test_split_and_leveled_layers_compute_the_same_in_float_with_the_weights_onc
     compact(model)
     onnx.checker.check_model(model, full_check=True)
     assert stored(model) == matrices(name)
-    assert error(tiny_encoders.run_onnx(model, VALUES), name) <= ALLOWED["float32"]
+    assert error(tiny_files.run_onnx(model, VALUES), name) <= ALLOWED["float32"]
 
 
 @both
 def test_ranges_of_leveled_tensors_are_those_that_calibration_finds(name):
     model, found = leveled(name)
-    measured = calibrate_onnx(model, shared_encoders.calibration())
+    measured = calibrate_onnx(model, tiny_files.calibration())
     added = set(found.ranges) - set(files(name).onnx_ranges.ranges)
     assert added
     for tensor in added:
@@ -194,5 +187,5 @@ def test_a_channel_without_weights_and_with_a_bias_does_not_come_apart():
             values = onnx.numpy_helper.to_array(item).copy()
             values[:, 0] = 1e-12
             item.CopyFrom(onnx.numpy_helper.from_array(values, item.name))
-    found = quantize_static_onnx(model, calibrate_onnx(model, shared_encoders.calibration()[:8]))
+    found = quantize_static_onnx(model, calibrate_onnx(model, tiny_files.calibration()[:8]))
     assert stored(found) == matrices("albert")

@@ -23,20 +23,13 @@ from quantize.tflite.passes.level_dense import level_dense
 from quantize.tflite.passes.share_weights import share_weights
 from quantize.tflite.passes.split_dense import split_dense
 from quantize.tflite.static import quantize_static
-from support import shared_encoders, tiny_encoders
-from support.shared_encoders import (
-    ALLOWED,
-    BYTES,
-    SHARED,
-    VALUES,
-    error,
-    files,
-    graph,
-    matrices,
-)
+from support import tiny_files
+from support.shared_weights import ALLOWED, BYTES, VALUES, error, layers, matrices, uses
+from support.tiny_files import files, graph
+from support.tiny_models import SHARED
 
 both = pytest.mark.parametrize("name", SHARED)
-every_recipe = pytest.mark.parametrize("recipe", shared_encoders.RECIPES)
+every_recipe = pytest.mark.parametrize("recipe", BYTES)
 
 
 def stored(content: bytes) -> int:
@@ -68,7 +61,7 @@ def test_a_file_holds_exactly_the_matrices_of_the_network(name, recipe):
 def test_each_layer_multiplies_by_them_all_the_same(name, recipe):
     found = Counter(dense_weights(read_model(files(name).tflite(recipe))))
     often = [count for count in found.values() if count > 1]
-    assert often == [shared_encoders.uses(name)] * len(often)
+    assert often == [uses(name)] * len(often)
     # Four matrices in each layer: one for query, key and value, or, in static int8, three.
     kept = len(graph(name).network.config.first_uses)
     assert len(often) == kept * (6 if recipe == "int8" else 4)
@@ -79,16 +72,14 @@ def test_each_layer_multiplies_by_them_all_the_same(name, recipe):
 def test_a_shared_file_is_smaller_by_the_layers_that_it_does_not_hold(name, recipe):
     gone = graph("own").network.config.num_layers - len(graph(name).network.config.first_uses)
     own, shared = files("own").tflite(recipe), files(name).tflite(recipe)
-    assert len(own) - len(shared) >= 0.95 * gone * shared_encoders.layers(name) * BYTES[recipe]
+    assert len(own) - len(shared) >= 0.95 * gone * layers(name) * BYTES[recipe]
 
 
 @both
 @pytest.mark.parametrize("resolver", ["AUTO", "BUILTIN_REF"])
 @every_recipe
 def test_answers_follow_the_float_network(name, recipe, resolver):
-    assert (
-        error(tiny_encoders.run_tflite(files(name).tflite(recipe), VALUES, resolver=resolver), name) <= ALLOWED[recipe]
-    )
+    assert error(tiny_files.run_tflite(files(name).tflite(recipe), VALUES, resolver=resolver), name) <= ALLOWED[recipe]
 
 
 RUNTIME_JOB = """
@@ -108,7 +99,7 @@ for path in sys.argv[2:]:
 @both
 def test_tflite_runtime_2_14_runs_the_files(name, tmp_path):
     np.savez(tmp_path / "in.npz", **VALUES)
-    paths = [tmp_path / f"{recipe}.tflite" for recipe in shared_encoders.RECIPES]
+    paths = [tmp_path / f"{recipe}.tflite" for recipe in BYTES]
     for path in paths:
         path.write_bytes(files(name).tflite(path.stem))
     # A process of its own: after TensorFlow the runtime cannot be imported.
@@ -158,27 +149,27 @@ def test_weights_that_a_converter_duplicated_become_one_again(name):
     assert len(set(before)) == len(before)
     share_weights(model)
     assert len(set(dense_weights(model))) == len(set(dense_weights(read_model(files(name).float_tflite))))
-    found = tiny_encoders.run_tflite(write_model(model), VALUES)
-    assert np.array_equal(found["logits"], tiny_encoders.run_tflite(files(name).float_tflite, VALUES)["logits"])
+    found = tiny_files.run_tflite(write_model(model), VALUES)
+    assert np.array_equal(found["logits"], tiny_files.run_tflite(files(name).float_tflite, VALUES)["logits"])
     assert stored(quantize_static(forked(files(name).float_tflite), files(name).tflite_ranges)) == matrices(name)
 
 
 @both
 def test_one_set_of_factors_for_all_uses_loses_little_against_one_for_each(name, monkeypatch):
-    joint = error(tiny_encoders.run_tflite(files(name).tflite("int8"), VALUES), name)
+    joint = error(tiny_files.run_tflite(files(name).tflite("int8"), VALUES), name)
     monkeypatch.setattr(tflite_static, "share_weights", lambda _: None)
     content = quantize_static(forked(files(name).float_tflite), files(name).tflite_ranges)
     assert stored(content) > matrices(name)
-    apart = error(tiny_encoders.run_tflite(content, VALUES), name)
+    apart = error(tiny_files.run_tflite(content, VALUES), name)
     assert joint <= 1.5 * apart
 
 
 def test_without_factors_shared_weights_lose_more(monkeypatch):
     name = "wild"
-    good = error(tiny_encoders.run_tflite(files(name).tflite("int8"), VALUES), name)
+    good = error(tiny_files.run_tflite(files(name).tflite("int8"), VALUES), name)
     monkeypatch.setattr(tflite_static, "level_dense", lambda _, found: found)
     plain = quantize_static(files(name).float_tflite, files(name).tflite_ranges)
-    assert error(tiny_encoders.run_tflite(plain, VALUES), name) >= 1.5 * good
+    assert error(tiny_files.run_tflite(plain, VALUES), name) >= 1.5 * good
 
 
 def leveled(name: str) -> tuple[Model, Any]:
@@ -192,13 +183,13 @@ def test_leveled_layers_compute_the_same_in_float_with_the_weights_once(name):
     compact(model)
     content = write_model(model)
     assert stored(content) == matrices(name)
-    assert error(tiny_encoders.run_tflite(content, VALUES), name) <= ALLOWED["float32"]
+    assert error(tiny_files.run_tflite(content, VALUES), name) <= ALLOWED["float32"]
 
 
 @both
 def test_ranges_of_leveled_tensors_are_those_that_calibration_finds(name):
     model, found = leveled(name)
-    measured = calibrate(write_model(model), shared_encoders.calibration())
+    measured = calibrate(write_model(model), tiny_files.calibration())
     added = set(found.ranges) - set(files(name).tflite_ranges.ranges)
     assert added
     for tensor in added:
@@ -228,7 +219,7 @@ def test_layers_are_split_together_when_one_of_them_asks_for_it():
     compact(model)
     content = write_model(model)
     assert stored(content) == matrices("albert")
-    assert error(tiny_encoders.run_tflite(content, VALUES), "albert") <= ALLOWED["float32"]
+    assert error(tiny_files.run_tflite(content, VALUES), "albert") <= ALLOWED["float32"]
 
 
 def test_only_a_network_that_shares_weights_is_converted_in_another_way():

@@ -12,9 +12,8 @@ import exporters
 from exporters import Compression, CompressRequest, CompressResult, InputError
 from models_tf.checkpoints import encoder as checkpoint
 from support import squad_files
-from support.checkpoints import write_checkpoint
-from support.compress_cases import bert, stored
 from support.export_command import everything_under
+from support.tiny_models import bert, stored, write_checkpoint
 
 _OF_COMPRESSION = {field.name for field in dataclasses.fields(Compression)}
 ROWS = "rows.tsv"
@@ -37,7 +36,7 @@ def refusal(place: Path, call: Callable[[], object]) -> str:
 
 
 def write_rows(path: Path, generator: random.Random, words: Sequence[int] = range(50), count: int = 40) -> Path:
-    """Texts whose words are numbers, with the labels of `compress_cases`."""
+    """Texts whose words are numbers, with the labels of `tiny_models`."""
     lines = ["text\tlabel"]
     for _ in range(count):
         text = " ".join(str(generator.choice(words)) for _ in range(generator.randrange(2, 9)))
@@ -50,10 +49,14 @@ def write_models(place: Path) -> Path:
     """Checkpoints of several tasks and kinds, each with rows; their words are numbers."""
     checkpoint.save(place / "bert", stored(bert()))
     checkpoint.save(place / "deep", stored(bert(num_layers=4)))
-    checkpoint.save(place / "base", stored(bert("base"), "base"))
+    checkpoint.save(place / "base", stored(bert("base")))
     write_checkpoint(place / "mobilebert")
-    for head, name in (("tokens", "tagger"), ("questions", "questions"), ("regression", "regression")):
-        checkpoint.save(place / name, stored(bert(head, max_positions=64), head))
+    for task, name in (
+        ("token-classification", "tagger"),
+        ("question-answering", "questions"),
+        ("regression", "regression"),
+    ):
+        checkpoint.save(place / name, stored(bert(task, max_positions=64)))
     generator = random.Random(0)
     pairs = write_rows(place / ROWS, generator, count=48).read_text().splitlines()[1:]
     texts = [pair.split("\t")[0] for pair in pairs]

@@ -1,7 +1,4 @@
-"""A function and its files in every recipe of both formats, each made once, and the runtimes that run them.
-
-The tiny models of this folder (`tiny_models`, `tiny_encoders`, `shared_encoders`, `power_files`) all go through here.
-"""
+"""A function and its files in every recipe of both formats, each made once, and the runtimes that run them."""
 
 import functools
 from collections.abc import Callable, Mapping

@@ -1,50 +1,16 @@
 """GhostBERT in plain NumPy and float64, written from its definition alone: loops over heads, ghosts and taps.
 
-Also tiny ghost networks with random weights. The oracle reads weights by name; it does not use the forward pass, its
+The oracle reads weights by name; it does not use the forward pass, its
 layout of images, or the rewrites.
 """
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from models_tf.encoder.config import EncoderConfig
-from models_tf.encoder.heads import Head
 from models_tf.encoder.network import Network
-from support.random_encoders import HEADS, config, values
-
-# Three layers that differ in everything a layer can differ in; folds are 8 neurons, heads are 8 channels.
-PRUNED: dict[str, Any] = {
-    "num_heads": 4,
-    "intermediate_size": 32,
-    "kept_heads": (4, 2, 3),
-    "kept_ffn": (16, 32, 8),
-}
-GHOSTS: dict[str, dict[str, Any]] = {
-    "both": {"ghost_heads": (2, 3, 1), "ghost_folds": (1, 2, 3)},
-    "some layers have none": {"ghost_heads": (0, 3, 2), "ghost_folds": (2, 0, 0)},
-    "none in the last layer": {"ghost_heads": (1, 2, 0), "ghost_folds": (2, 1, 0)},
-    "attention alone": {"ghost_heads": (2, 3, 1)},
-    "ffn alone": {"ghost_folds": (1, 2, 3)},
-}
-
-
-def ghost_config(which: str = "both", **changes: Any) -> EncoderConfig:
-    return config("bert", **{**PRUNED, **GHOSTS[which], **changes})
-
-
-def ghost_network(
-    settings: EncoderConfig, head: Head = HEADS["classification"], *, seed: int = 0, dtype: Any = np.float32
-) -> Network:
-    """Kernel logits with a deviation of 1 and gains of both signs: no two taps are alike and no ghost is off."""
-    rng = np.random.default_rng(seed)
-    tensors = {}
-    for name, shape in settings.shapes(head).items():
-        made = rng.normal(0, 1, shape) if ".ghost_" in name else values(rng, name, shape)
-        tensors[name] = made.astype(dtype)
-    return Network(config=settings, head=head, tensors=tensors)
 
 
 def oracle(network: Network, given: Mapping[str, np.ndarray]) -> np.ndarray:

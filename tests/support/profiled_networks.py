@@ -13,15 +13,15 @@ from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.apply import apply
 from quantize.recipe import RECIPES
-from support.ghost_oracle import ghost_config, ghost_network
-from support.random_encoders import HEADS, TIME, config, network, rows
+from support.network_runs import rows
+from support.tiny_models import HEADS, TIME, config, ghost_config, network
 
 MASK = -40.0
-# Name -> variant of `random_encoders`, head.
+# Name -> shape in `tiny_models`, head.
 PLAIN = {
     "bert": ("bert", "classification"),
     "opt": ("opt", "classification"),
-    "opt-questions": ("opt", "questions"),
+    "opt-questions": ("opt", "question-answering"),
     "tiny": ("tiny", "base"),
 }
 GHOSTS = {"ghosts on heads": "heads", "ghosts on outputs": "outputs"}
@@ -34,7 +34,7 @@ SHARED = {"albert": ("albert", "classification")}
 def original(name: str) -> Network:
     if name in GHOSTS:
         # Two folds at least: of a single one tf2onnx computes the output twice, once with the bias and once without.
-        return ghost_network(ghost_config(ghost_on=GHOSTS[name], kept_ffn=(16, 32, 24)))
+        return network(ghost_config(ghost_on=GHOSTS[name], kept_ffn=(16, 32, 24)))
     variant, head = (PLAIN | SHARED)[name]
     return network(config(variant), HEADS[head])
 

@@ -41,3 +41,14 @@ def _checked(folder: Path, sha256: str) -> Path:
     if received != sha256:
         pytest.fail(f"{folder.name}: the weights must have the sha256 {sha256}. Received: {received}.", pytrace=False)
     return folder
+
+
+def data_folder(*parts: str) -> Path:
+    """A file of the real data; the test is skipped without it."""
+    root = os.environ.get("EXPORT_MOBILE_DATA")
+    if not root:
+        pytest.skip("needs EXPORT_MOBILE_DATA, the folder of real data")
+    path = Path(root, *parts)
+    if not path.exists():
+        pytest.skip(f"needs {path.name} in EXPORT_MOBILE_DATA")
+    return path

@@ -24,7 +24,7 @@ from models_tf.tasks.sentence_order import neighbours, read_order
 from models_tf.tokenizers.tokenizer import Tokenizer
 from support.export_command import everything_under
 from support.spiece_files import PIECES, spiece_model
-from support.tiny_vocab import tiny_tokenizer
+from support.tiny_models import tiny_tokenizer
 from support.token_training import FAST, overrides
 
 TEXT = "the film\nwas good\nin berlin\n\nanna smith\nlives\n \nalone\n"

@@ -11,7 +11,7 @@ from quantize.errors import RecipeError
 from quantize.recipe import RECIPES
 from quantize.tflite.flatbuffer import read_model, write_model
 from quantize.tflite.graph import buffer_bytes, op_name, schema
-from support import tiny_models
+from support import tiny_files
 
 
 def with_a_large_weight(content: bytes) -> bytes:
@@ -30,7 +30,7 @@ def with_a_large_weight(content: bytes) -> bytes:
 
 
 def test_weights_too_large_for_float16_are_bad_input_that_names_the_limit():
-    large = with_a_large_weight(tiny_models.files().float_tflite)
+    large = with_a_large_weight(tiny_files.projection_files().float_tflite)
     graph = Graph(name="model", function=len, inputs=())
     converted = Converted(format=get("tflite"), graph=graph, model={"serving_default": large})
     with pytest.raises(InputError, match=r"fp16 needs weights below 65504\. Received: 1e\+06\.") as caught:

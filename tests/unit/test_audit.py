@@ -14,21 +14,23 @@ from quantize.tflite.graph import op_name, schema
 from quantize.tflite.passes.prepend_projection import prepend_projection
 from quantize.tflite.static import quantize_static
 from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
-from support import tiny_encoders, tiny_models
+from support import tiny_files
 
 
 @pytest.fixture(scope="module")
 def files() -> dict[tuple[str, str], bytes]:
-    tflite, onnx_model = tiny_models.files().float_tflite, tiny_models.files().float_onnx
+    tflite, onnx_model = tiny_files.projection_files().float_tflite, tiny_files.projection_files().float_onnx
     return {
         ("tflite", "float32"): to_float32(tflite),
         ("tflite", "fp16"): to_float16(tflite),
         ("tflite", "int8-dynamic"): to_int8_dynamic(tflite),
-        ("tflite", "int8"): quantize_static(tflite, tiny_models.files().tflite_ranges),
+        ("tflite", "int8"): quantize_static(tflite, tiny_files.projection_files().tflite_ranges),
         ("onnx", "float32"): onnx_model.SerializeToString(),
         ("onnx", "fp16"): to_float16_onnx(onnx_model).SerializeToString(),
         ("onnx", "int8-dynamic"): to_int8_dynamic_onnx(onnx_model).SerializeToString(),
-        ("onnx", "int8"): quantize_static_onnx(onnx_model, tiny_models.files().onnx_ranges).SerializeToString(),
+        ("onnx", "int8"): quantize_static_onnx(
+            onnx_model, tiny_files.projection_files().onnx_ranges
+        ).SerializeToString(),
     }
 
 
@@ -206,17 +208,17 @@ def test_one_fault_in_an_int8_onnx_file_is_found(files, change, problem):
     assert any(problem in found for found in problems), problems
 
 
-@pytest.mark.parametrize("kind", tiny_models.KINDS)
+@pytest.mark.parametrize("kind", tiny_files.KINDS)
 def test_the_int8_files_of_every_model_pass(kind):
     content = quantize_static_onnx(
-        tiny_models.files(kind).float_onnx, tiny_models.files(kind).onnx_ranges
+        tiny_files.projection_files(kind).float_onnx, tiny_files.projection_files(kind).onnx_ranges
     ).SerializeToString()
     assert get("onnx").open(content).audit(RECIPES["int8"]) == []
 
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 def test_bytes_and_parameters_add_up(files, target):
-    expected = sum(int(np.prod(weight.shape)) for weight in tiny_models.model().trainable_weights)
+    expected = sum(int(np.prod(weight.shape)) for weight in tiny_files.projection().trainable_weights)
     found = {recipe: get(target).open(files[target, recipe]) for recipe in RECIPES}
     for recipe, entry in found.items():
         assert entry.size_bytes == len(files[target, recipe])
@@ -255,16 +257,16 @@ def test_an_unknown_format_is_refused():
 
 @pytest.fixture(scope="module")
 def token_files() -> dict[tuple[str, str], bytes]:
-    tflite, onnx_model = tiny_encoders.files().float_tflite, tiny_encoders.files().float_onnx
+    tflite, onnx_model = tiny_files.files().float_tflite, tiny_files.files().float_onnx
     return {
         ("tflite", "float32"): to_float32(tflite),
         ("tflite", "fp16"): to_float16(tflite),
         ("tflite", "int8-dynamic"): to_int8_dynamic(tflite),
-        ("tflite", "int8"): quantize_static(tflite, tiny_encoders.files().tflite_ranges),
+        ("tflite", "int8"): quantize_static(tflite, tiny_files.files().tflite_ranges),
         ("onnx", "float32"): onnx_model.SerializeToString(),
         ("onnx", "fp16"): to_float16_onnx(onnx_model).SerializeToString(),
         ("onnx", "int8-dynamic"): to_int8_dynamic_onnx(onnx_model).SerializeToString(),
-        ("onnx", "int8"): quantize_static_onnx(onnx_model, tiny_encoders.files().onnx_ranges).SerializeToString(),
+        ("onnx", "int8"): quantize_static_onnx(onnx_model, tiny_files.files().onnx_ranges).SerializeToString(),
     }
 
 
@@ -278,15 +280,15 @@ def test_a_token_model_passes_as_its_own_recipe_and_as_no_other(token_files, tar
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 @pytest.mark.parametrize("fold", ["full", "off"])
-@pytest.mark.parametrize("head", tiny_encoders.HEADS)
+@pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_int8_files_of_every_head_pass(target, head, fold):
     if target == "tflite":
         content = quantize_static(
-            tiny_encoders.files(head, fold).float_tflite, tiny_encoders.files(head, fold).tflite_ranges
+            tiny_files.files(head=head, fold=fold).float_tflite, tiny_files.files(head=head, fold=fold).tflite_ranges
         )
     else:
         model = quantize_static_onnx(
-            tiny_encoders.files(head, fold).float_onnx, tiny_encoders.files(head, fold).onnx_ranges
+            tiny_files.files(head=head, fold=fold).float_onnx, tiny_files.files(head=head, fold=fold).onnx_ranges
         )
         content = model.SerializeToString()
     assert get(target).open(content).audit(RECIPES["int8"]) == []

@@ -5,20 +5,21 @@ import pytest
 from quantize.attention_scores import Interval, hides_padding, masked_range
 from quantize.ranges import CalibrationRanges, collect
 from quantize.tflite.calibrate import calibrate
-from support import tiny_encoders, tiny_models
+from support import tiny_files
+from support.tiny_models import CONVERTED
 
 
 def test_ranges_hold_the_values_keras_computes():
-    values = tiny_models.features(20)
-    ranges = calibrate(tiny_models.files().float_tflite, tiny_models.rows(values))
-    logits = tiny_models.logits(values)
+    values = tiny_files.features(20)
+    ranges = calibrate(tiny_files.projection_files().float_tflite, tiny_files.feature_rows(values))
+    logits = tiny_files.logits(values)
     # Float parity of the converter is 1e-4 at most; these are single numbers of the same computation.
     assert np.allclose(ranges.ranges["logits"], (logits.min(), logits.max()), atol=1e-4)
     assert ranges.row_count == 20
 
 
 def test_every_float_activation_is_calibrated_and_no_constant():
-    names = set(tiny_models.files().tflite_ranges.ranges)
+    names = set(tiny_files.projection_files().tflite_ranges.ranges)
     assert "logits" in names
     assert "features" not in names  # int8, not float
     # cast, reshape, slice, 2 bottlenecks, 2 products, 14 convolutions, 2 concatenations, product, 2 transposes,
@@ -27,7 +28,7 @@ def test_every_float_activation_is_calibrated_and_no_constant():
 
 
 def test_ranges_of_relu_outputs_start_at_zero():
-    lows = [low for name, (low, _) in tiny_models.files().tflite_ranges.ranges.items() if "Relu" in name]
+    lows = [low for name, (low, _) in tiny_files.projection_files().tflite_ranges.ranges.items() if "Relu" in name]
     assert len(lows) == 2
     assert all(low >= 0 for low in lows)
 
@@ -66,31 +67,31 @@ def test_ranges_that_cannot_be_quantized_are_refused(bad):
 
 def test_calibration_without_rows_is_refused():
     with pytest.raises(ValueError, match="at least one row"):
-        calibrate(tiny_models.files().float_tflite, [])
+        calibrate(tiny_files.projection_files().float_tflite, [])
 
 
 def test_a_row_with_other_names_than_the_signature_is_refused():
     with pytest.raises(ValueError, match=r"holds features\. Received: tokens"):
-        calibrate(tiny_models.files().float_tflite, [{"tokens": tiny_models.features(1)}])
+        calibrate(tiny_files.projection_files().float_tflite, [{"tokens": tiny_files.features(1)}])
 
 
 def test_a_row_of_another_type_is_refused():
     with pytest.raises(ValueError, match=r"must be int8\. Received: float32"):
-        calibrate(tiny_models.files().float_tflite, [{"features": tiny_models.features(1).astype(np.float32)}])
+        calibrate(tiny_files.projection_files().float_tflite, [{"features": tiny_files.features(1).astype(np.float32)}])
 
 
 def test_the_smallest_peak_of_what_a_softmax_reads_is_kept():
-    ranges = tiny_encoders.files().tflite_ranges
-    assert len(ranges.row_peaks) == tiny_encoders.CONFIG.num_layers
+    ranges = tiny_files.files().tflite_ranges
+    assert len(ranges.row_peaks) == CONVERTED["mobilebert"].config.num_layers
     for name, peak in ranges.row_peaks.items():
         low, high = ranges.ranges[name]
         # Padding is at the mask's value, no row's largest score is.
-        assert low < tiny_encoders.MASK / 2 < peak < high
+        assert low < tiny_files.MASK / 2 < peak < high
 
 
 def test_the_delegate_calibrates_to_the_same_ranges():
     """XNNPACK leaves tensors inside of its stretches unset: they must be outputs, or the ranges are of old memory."""
-    content, values = tiny_encoders.files().float_tflite, tiny_encoders.rows(tiny_encoders.inputs(20))
+    content, values = tiny_files.files().float_tflite, tiny_files.single_rows(tiny_files.inputs(20))
     plain, fast = (calibrate(content, values, delegate=delegate) for delegate in (False, True))
     assert set(plain.ranges) == set(fast.ranges)
     for name, (low, high) in plain.ranges.items():
@@ -105,9 +106,9 @@ def test_large_files_are_calibrated_with_the_delegate(monkeypatch):
     asked = []
     run = calibration._run
     monkeypatch.setattr(calibration, "_run", lambda *a, delegate: asked.append(delegate) or run(*a, delegate=delegate))
-    calibrate(tiny_encoders.files().float_tflite, tiny_encoders.rows(tiny_encoders.inputs(1)))
+    calibrate(tiny_files.files().float_tflite, tiny_files.single_rows(tiny_files.inputs(1)))
     monkeypatch.setattr(calibration, "DELEGATE_BYTES", 1000)
-    calibrate(tiny_encoders.files().float_tflite, tiny_encoders.rows(tiny_encoders.inputs(1)))
+    calibrate(tiny_files.files().float_tflite, tiny_files.single_rows(tiny_files.inputs(1)))
     assert asked == [False, True]
 
 

@@ -16,9 +16,9 @@ from exporters.verification.verify import verify
 from models_tf.ops.projection.library import HostProjection
 from quantize.recipe import RECIPES
 from quantize.tflite.flatbuffer import read_model, write_model
-from support import tiny_models
+from support import tiny_files
 
-PROJECTION = dataclasses.replace(tiny_models.model().config.projection, pad_to=tiny_models.LENGTH)
+PROJECTION = dataclasses.replace(tiny_files.projection().config.projection, pad_to=tiny_files.TEXT_LENGTH)
 TEXTS = [f"play song number {i} for {i * i} people" for i in range(21)]
 
 
@@ -35,15 +35,15 @@ def no_other_runtime(monkeypatch):
 
 def batched_parity(tmp_path, recipe: str, edit=lambda model: None):
     """Parity of the second signature, after an edit of the features-in file."""
-    one, eight = tiny_models.files().float_tflite, tiny_models.files(batch=8).float_tflite
+    one, eight = tiny_files.projection_files().float_tflite, tiny_files.projection_files(batch=8).float_tflite
     graph = Graph(name="features", function=len, inputs=(), projection=PROJECTION.to_text())
     converted = Converted(format=TfliteFormat(), graph=graph, model={"serving_default": one, "batch_8": eight})
-    features, _ = converted.quantize(RECIPES[recipe], lambda: tiny_models.rows(tiny_models.features(20)))
+    features, _ = converted.quantize(RECIPES[recipe], lambda: tiny_files.feature_rows(tiny_files.features(20)))
     model = read_model(features.content)
     edit(model)
     path = tmp_path / features.name
     path.write_bytes(write_model(model))
-    model, host = tiny_models.model(), HostProjection(PROJECTION)
+    model, host = tiny_files.projection(), HostProjection(PROJECTION)
     keras = KerasRunner(lambda features: {"logits": model.features_to_logits(features)}, inputs=("features",))
     planned, _ = checks.for_projection(keras, [place(features, path)], rows=8)
     data = TextRows(keys=TEXTS, targets=None, project=lambda texts: host.project(texts)[0])

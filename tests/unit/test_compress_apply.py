@@ -16,8 +16,8 @@ from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
 from models_tf.tasks.classification import ClassificationRows
-from support.compress_cases import LABELS, bert, outputs, stored
-from support.random_encoders import relative_error, rows
+from support.network_runs import outputs, relative_error, rows
+from support.tiny_models import LABELS, bert, stored
 
 
 def labelled(count: int = 40) -> ClassificationRows:

@@ -11,8 +11,8 @@ from models_tf.compress.factorize import discarded, factorize_embedding, factors
 from models_tf.compress.settings import Compression
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from support.compress_cases import bert, outputs, stored
-from support.random_encoders import relative_error, rows
+from support.network_runs import outputs, relative_error, rows
+from support.tiny_models import bert, stored
 
 
 def test_all_columns_give_the_table_back():

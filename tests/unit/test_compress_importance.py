@@ -8,8 +8,8 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress import width
 from models_tf.compress.importance import measure
 from models_tf.encoder.network import Network
-from support.compress_cases import bert, masking, outputs, stored
-from support.random_encoders import rows
+from support.network_runs import masking, outputs, rows
+from support.tiny_models import bert, stored
 
 # Central differences in float64 with this step are exact to 1e-8; gradients in float32 to a few 1e-6 of the largest.
 STEP = 1e-4
@@ -144,8 +144,8 @@ def test_neurons_have_the_importance_that_pytorch_gives(tmp_path):
 
 
 def test_no_rows_an_unknown_form_and_mobilebert_are_refused():
-    from support.random_encoders import config
-    from support.random_encoders import network as random_network
+    from support.tiny_models import config
+    from support.tiny_models import network as random_network
 
     with pytest.raises(ValueError, match="at least one row"):
         measure(bert(), [], cross_entropy)

@@ -12,8 +12,8 @@ from models_tf.compress.layer_choice import LayerChoice, parse_layers
 from models_tf.compress.layers import drop_layers, similarities
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from support.compress_cases import bert, outputs, stored
-from support.random_encoders import config, network, relative_error, rows
+from support.network_runs import outputs, relative_error, rows
+from support.tiny_models import bert, config, network, stored
 
 COSINES = [0.2, 0.9, 0.95, 0.9, 0.1, 0.3]
 

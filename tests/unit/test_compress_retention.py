@@ -12,8 +12,8 @@ from models_tf.compress.retention import keep_tokens
 from models_tf.compress.settings import Compression, parse_retention
 from models_tf.encoder import forward
 from models_tf.errors import InputError, naming_flags
-from support.compress_cases import LABELS, bert, outputs, stored
-from support.random_encoders import TIME, relative_error, rows
+from support.network_runs import outputs, relative_error, rows
+from support.tiny_models import LABELS, TIME, bert, stored
 
 
 def test_as_many_tokens_as_there_are_change_nothing():
@@ -32,12 +32,12 @@ def test_the_seed_is_kept_where_it_decides():
     assert keep_tokens(whole, [3, 2, 1], by="first", seed=7).config.retention_seed == 0
 
 
-@pytest.mark.parametrize("head", ["tokens", "questions"])
+@pytest.mark.parametrize("head", ["token-classification", "question-answering"])
 def test_heads_on_every_token_keep_every_token(head):
     with pytest.raises(ValueError, match="where the head reads the first one"):
         keep_tokens(bert(head), [3, 2, 1])
     with pytest.raises(InputError, match="--retention is for classification and regression"):
-        compress(stored(bert(head), head), Compression(retention=(3, 2, 1)))
+        compress(stored(bert(head)), Compression(retention=(3, 2, 1)))
 
 
 def test_a_layer_that_goes_takes_its_number_along():
@@ -101,7 +101,7 @@ def test_ghosts_and_contribution_are_refused_beside_a_retention():
 
 
 def test_an_albert_stays_an_albert():
-    from support.random_encoders import HEADS, config, network
+    from support.tiny_models import HEADS, config, network
 
     of = network(config("albert", num_heads=4), HEADS["classification"])
     start = checkpoint.EncoderCheckpoint(

@@ -20,8 +20,8 @@ from models_tf.encoder import forward
 from models_tf.encoder.model import Encoder
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
-from support.compress_cases import bert, masking, outputs, stored
-from support.random_encoders import relative_error, rows
+from support.network_runs import masking, outputs, relative_error, rows
+from support.tiny_models import bert, stored
 
 
 def network_of(found: checkpoint.EncoderCheckpoint) -> Network:

@@ -17,8 +17,8 @@ from models_tf.errors import InputError
 from models_tf.tasks.rows import Columns
 from models_tf.tokenizers import vocabulary as files_of
 from models_tf.tokenizers.tokenizer import Tokenizer
-from support.compress_cases import bert, outputs, stored
-from support.random_encoders import relative_error
+from support.network_runs import outputs, relative_error
+from support.tiny_models import bert, stored
 
 LETTERS = "abc"
 
@@ -165,7 +165,7 @@ def lettered(head: str = "classification", **changes) -> checkpoint.EncoderCheck
     files = wordpiece()
     tokenizer = Tokenizer.from_files(files)
     of = bert(head, vocab_size=tokenizer.vocab_size, pad_id=tokenizer.pad_id)
-    start = stored(of, head, **changes)
+    start = stored(of, **changes)
     return checkpoint.dataclasses.replace(start, tokenizer_files=files)
 
 
@@ -175,7 +175,7 @@ def answers(of: checkpoint.EncoderCheckpoint, given: list[str]) -> dict[str, np.
     return outputs(Network(config=of.config, head=of.head, tensors=of.tensors), named)
 
 
-@pytest.mark.parametrize("head", ["classification", "tokens"])
+@pytest.mark.parametrize("head", ["classification", "token-classification"])
 def test_answers_on_the_data_are_the_same(head, tmp_path):
     document = {"bos_token_id": 7, "eos_token_id": 2, "pad_token_id": 6, "sep_token_id": None}
     start, given = lettered(head, document=document), texts(5, 12)

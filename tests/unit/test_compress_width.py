@@ -6,8 +6,8 @@ import pytest
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress import width
 from models_tf.compress.neurons import choose_neurons, neurons_kept
-from support.compress_cases import bert, masking, outputs, stored
-from support.random_encoders import relative_error, rows
+from support.network_runs import masking, outputs, relative_error, rows
+from support.tiny_models import bert, stored
 
 # Sums in another order: each product is rounded by 6e-8 of it, and a few hundred of them in three layers make 1e-6.
 SAME = 1e-5
@@ -18,7 +18,7 @@ def permutations(seed: int, counts: list[int]) -> list[list[int]]:
     return [generator.permutation(count).tolist() for count in counts]
 
 
-@pytest.mark.parametrize("head", ["classification", "tokens", "questions", "base"])
+@pytest.mark.parametrize("head", ["classification", "token-classification", "question-answering", "base"])
 def test_another_order_of_heads_and_neurons_changes_no_output(head):
     network, given = bert(head), rows(6)
     changed = width.keep_heads(network, [[2, 0, 3, 1], [3, 2, 1, 0], [1, 3, 0, 2]])

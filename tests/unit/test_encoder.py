@@ -14,7 +14,8 @@ from models_tf.encoder.heads import Head
 from models_tf.encoder.model import Encoder
 from models_tf.encoder.network import Form, Network
 from models_tf.mobilebert.config import CONFIG, IB_BERT, OPT, TINY
-from support.random_encoders import HEADS, TIME, VARIANTS, answers, config, network, rows
+from support.network_runs import answers, rows
+from support.tiny_models import HEADS, SHAPES, TIME, config, network
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_published_settings_have_the_published_number_of_weights(document: dict[
     assert sum(int(np.prod(shape)) for shape in encoder.values()) == count
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", SHAPES)
 def test_the_count_is_the_sum_of_the_shapes(variant: str) -> None:
     settings = config(variant)
     shapes = {name: shape for name, shape in settings.shapes().items() if not name.startswith("pooler.")}
@@ -70,7 +71,7 @@ def test_a_head_with_the_wrong_number_of_labels_is_refused(kind: str, labels: in
 
 
 @pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", SHAPES)
 def test_the_graph_gives_what_its_spec_names(variant: str, head: str) -> None:
     one_layer = {"num_layers": 1, "shared_layers": config(variant).shared_layers[:1]}
     graph = NetworkGraph(network(config(variant, **one_layer), HEADS[head]), TIME)
@@ -109,10 +110,10 @@ def test_a_model_refuses_weights_of_another_config() -> None:
         Encoder(config(), HEADS["classification"], source.tensors)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", SHAPES)
 @pytest.mark.parametrize("pad_id", [0, 5])
 def test_ids_in_padding_change_nothing(variant: str, pad_id: int) -> None:
-    source, given = network(config(variant, pad_id=pad_id), HEADS["questions"]), rows()
+    source, given = network(config(variant, pad_id=pad_id), HEADS["question-answering"]), rows()
     other = {**given, "ids": np.where(given["mask"], given["ids"], 9).astype(np.int32)}
     first, second = answers(source, given), answers(source, other)
     for name, value in first.items():
@@ -120,7 +121,7 @@ def test_ids_in_padding_change_nothing(variant: str, pad_id: int) -> None:
 
 
 def test_rows_do_not_see_each_other() -> None:
-    source, given = network(config(), HEADS["tokens"]), rows(4)
+    source, given = network(config(), HEADS["token-classification"]), rows(4)
     together = answers(source, given)["logits"]
     alone = [answers(source, {name: values[i : i + 1] for name, values in given.items()})["logits"] for i in range(4)]
     np.testing.assert_allclose(together, np.concatenate(alone), rtol=1e-5, atol=1e-5)

@@ -16,7 +16,8 @@ from models_tf.encoder.graph import NetworkGraph
 from models_tf.encoder.rewrites import apply
 from quantize.tflite.flatbuffer import read_model
 from quantize.tflite.graph import op_name
-from support.random_encoders import HEADS, TIME, config, network, rows
+from support.network_runs import rows
+from support.tiny_models import HEADS, TIME, config, network
 
 LAYERS = 3
 MASK_VALUE = -30.0

@@ -10,7 +10,8 @@ import tensorflow as tf
 from models_tf.encoder import forward
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.layers import first_token_only, fuse_input
-from support.random_encoders import HEADS, answers, config, network, relative_error, rows
+from support.network_runs import answers, relative_error, rows
+from support.tiny_models import HEADS, config, network
 
 
 def unrolled(shared: Network) -> Network:

@@ -20,7 +20,7 @@ from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from support.spiece_files import PIECES, spiece_model
-from support.tiny_vocab import TOKENS, VOCAB
+from support.tiny_models import TOKENS, VOCAB
 
 ROOT = Path(__file__).parents[2]
 TEXT = "The film was unplayable, Anna!"  # un ##p ##l ##a ##y ##able

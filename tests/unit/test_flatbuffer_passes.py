@@ -12,14 +12,14 @@ from quantize.tflite.passes.merge_signatures import merge_signatures
 from quantize.tflite.passes.prepend_projection import CUSTOM_OP, prepend_projection
 from quantize.tflite.static import quantize_static
 from quantize.tflite.weights import symmetric_int8
-from support import tiny_encoders, tiny_models
+from support import tiny_files
 
-VALUES = tiny_models.features(10, seed=7)
+VALUES = tiny_files.features(10, seed=7)
 
 
 @pytest.fixture(scope="module")
 def int8() -> bytes:
-    return quantize_static(tiny_models.files().float_tflite, tiny_models.files().tflite_ranges)
+    return quantize_static(tiny_files.projection_files().float_tflite, tiny_files.projection_files().tflite_ranges)
 
 
 @pytest.fixture(scope="module")
@@ -27,18 +27,18 @@ def raw_int8() -> bytes:
     """What the quantizer wrote, before any pass of ours."""
     from ai_edge_quantizer import quantizer, recipe
 
-    ranges = tiny_models.files().tflite_ranges
+    ranges = tiny_files.projection_files().tflite_ranges
     cast = next(name for name in ranges.ranges if name.lower().endswith("cast"))
     values = {
         name: {"min": np.float32(low), "max": np.float32(high)}
         for name, (low, high) in ranges.override({cast: (-128.0, 127.0)}).ranges.items()
     }
-    engine = quantizer.Quantizer(tiny_models.files().float_tflite, recipe.static_wi8_ai8())
+    engine = quantizer.Quantizer(tiny_files.projection_files().float_tflite, recipe.static_wi8_ai8())
     return bytes(engine.quantize(values, enable_progress_report=False).quantized_model)
 
 
 def same(left: bytes, right: bytes, resolver: str = "AUTO") -> bool:
-    runs = [tiny_models.run_tflite(content, VALUES, resolver=resolver, raw=True) for content in (left, right)]
+    runs = [tiny_files.projection_tflite(content, VALUES, resolver=resolver, raw=True) for content in (left, right)]
     return runs[0].dtype == runs[1].dtype and np.array_equal(*runs)
 
 
@@ -75,7 +75,7 @@ def test_elide_input_cast_refuses_another_scale(raw_int8):
 
 def test_elide_input_cast_refuses_a_float_model():
     with pytest.raises(ValueError, match="right after its cast"):
-        elide_input_cast(read_model(tiny_models.files().float_tflite))
+        elide_input_cast(read_model(tiny_files.projection_files().float_tflite))
 
 
 @pytest.mark.parametrize("resolver", ["AUTO", "BUILTIN_REF"])
@@ -107,7 +107,7 @@ def test_equal_buffers_are_stored_once(int8):
 
 @pytest.mark.parametrize("kind", ["float", "int8"])
 def test_buffers_are_aligned_as_the_schema_asks(int8, kind):
-    content = int8 if kind == "int8" else tiny_models.files().float_tflite
+    content = int8 if kind == "int8" else tiny_files.projection_files().float_tflite
     root = schema.Model.GetRootAs(bytearray(content), 0)
     starts = []
     for position in range(root.BuffersLength()):
@@ -158,14 +158,16 @@ def test_a_projection_cannot_be_put_in_front_twice(int8):
 
 
 def test_merged_signatures_share_the_weights_and_agree(int8):
-    batched = quantize_static(tiny_models.files(batch=5).float_tflite, tiny_models.files().tflite_ranges)
+    batched = quantize_static(
+        tiny_files.projection_files(batch=5).float_tflite, tiny_files.projection_files().tflite_ranges
+    )
     merged = write_model(merge_signatures({"serving_default": read_model(int8), "batch_5": read_model(batched)}))
     weights = sum(len(b.data) for b in read_model(int8).buffers if b.data is not None)
     both = sum(len(b.data) for b in read_model(merged).buffers if b.data is not None)
     assert both - weights < 64  # two shapes of RESHAPE
-    single = tiny_models.run_tflite(merged, VALUES, signature="serving_default", raw=True)
-    together = tiny_models.run_tflite(merged, VALUES, signature="batch_5", raw=True)
-    assert np.array_equal(single, tiny_models.run_tflite(int8, VALUES, raw=True))
+    single = tiny_files.projection_tflite(merged, VALUES, signature="serving_default", raw=True)
+    together = tiny_files.projection_tflite(merged, VALUES, signature="batch_5", raw=True)
+    assert np.array_equal(single, tiny_files.projection_tflite(int8, VALUES, raw=True))
     assert np.array_equal(single, together)
 
 
@@ -215,22 +217,22 @@ def test_data_behind_the_flatbuffer_is_read(int8):
 def test_a_quantize_that_changes_nothing_is_left_out():
     from ai_edge_quantizer import quantizer, recipe
 
-    ranges = tiny_encoders.files().tflite_ranges
+    ranges = tiny_files.files().tflite_ranges
     values = {n: {"min": np.float32(low), "max": np.float32(high)} for n, (low, high) in ranges.ranges.items()}
-    engine = quantizer.Quantizer(tiny_encoders.files().float_tflite, recipe.static_wi8_ai8())
+    engine = quantizer.Quantizer(tiny_files.files().float_tflite, recipe.static_wi8_ai8())
     raw = bytes(engine.quantize(values, enable_progress_report=False).quantized_model)
     model = read_model(raw)
     elide_requantize(model)
     after = write_model(model)
     # Behind the two tables; the one behind the cast of the mask changes the type.
     assert (ops(raw).count("QUANTIZE"), ops(after).count("QUANTIZE")) == (3, 1)
-    rows = tiny_encoders.inputs(5)
-    before, now = (tiny_encoders.run_tflite(content, rows, raw=True)["logits"] for content in (raw, after))
+    rows = tiny_files.inputs(5)
+    before, now = (tiny_files.run_tflite(content, rows, raw=True)["logits"] for content in (raw, after))
     assert np.array_equal(before, now)
 
 
 def test_an_int32_mask_is_cast_to_int8_without_a_detour_through_float():
-    int8 = quantize_static(tiny_encoders.files().float_tflite, tiny_encoders.files().tflite_ranges)
+    int8 = quantize_static(tiny_files.files().float_tflite, tiny_files.files().tflite_ranges)
     model = read_model(int8)
     graph = model.subgraphs[0]
     (cast,) = [operator for operator in graph.operators if op_name(model, operator) == "CAST"]

@@ -19,8 +19,9 @@ from models_tf.encoder.rewrites import apply
 from models_tf.encoder.rewrites.attention import move_value_bias
 from models_tf.encoder.rewrites.ghosts import fold_ghosts
 from models_tf.encoder.rewrites.layers import first_token_only
-from support.ghost_oracle import GHOSTS, PRUNED, ghost_config, ghost_network, oracle, oracle_logits
-from support.random_encoders import HEADS, TIME, answers, config, network, relative_error, rows
+from support.ghost_oracle import oracle, oracle_logits
+from support.network_runs import answers, relative_error, rows
+from support.tiny_models import GHOSTS, HEADS, PRUNED, TIME, config, ghost_config, network
 
 # Sums of some hundred products, each rounded to 6e-8 of it, through three layers.
 FLOAT32 = 1e-5
@@ -46,7 +47,7 @@ def error(after: Network, before: Network, given: dict[str, np.ndarray]) -> floa
 @pytest.mark.parametrize("which", GHOSTS)
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_the_forward_pass_computes_the_definition(form: str, which: str, kernel: int) -> None:
-    made = ghost_network(ghost_config(which, ghost_on=form, ghost_kernel=kernel), BASE, dtype=np.float64)
+    made = network(ghost_config(which, ghost_on=form, ghost_kernel=kernel), BASE, dtype=np.float64)
     for padded in (False, True):
         given = rows(padded=padded)
         found = of_tokens(answers(made, given), given)["hidden"]
@@ -56,7 +57,7 @@ def test_the_forward_pass_computes_the_definition(form: str, which: str, kernel:
 
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_in_float32_the_keras_model_gives_the_oracles_logits(form: str) -> None:
-    made = ghost_network(ghost_config(ghost_on=form))
+    made = network(ghost_config(ghost_on=form))
     given = rows()
     encoder = Encoder(made.config, made.head, made.tensors)
     found = encoder(**{name: tf.constant(value) for name, value in given.items()})["logits"].numpy()
@@ -68,7 +69,7 @@ def test_in_float32_the_keras_model_gives_the_oracles_logits(form: str) -> None:
 @pytest.mark.parametrize("part", ["ghost_heads", "ghost_folds"])
 def test_every_ghost_has_a_part_in_the_answer(form: str, part: str) -> None:
     """So that an oracle that leaves out what the forward pass leaves out does not pass for proof."""
-    made = ghost_network(ghost_config(ghost_on=form))
+    made = network(ghost_config(ghost_on=form))
     given = rows()
     before = answers(made, given)["logits"]
     for layer in range(made.config.num_layers):
@@ -81,7 +82,7 @@ def test_every_ghost_has_a_part_in_the_answer(form: str, part: str) -> None:
 
 @pytest.mark.parametrize("size", [1, 3, 5])
 def test_the_taps_of_every_kernel_are_positive_and_add_up_to_one(size: int) -> None:
-    folded = fold_ghosts(ghost_network(ghost_config(ghost_kernel=size), dtype=np.float64))
+    folded = fold_ghosts(network(ghost_config(ghost_kernel=size), dtype=np.float64))
     taps = {name: value for name, value in folded.tensors.items() if name.endswith(".taps")}
     assert len(taps) == 6
     for value in taps.values():
@@ -122,7 +123,7 @@ def test_added_ghosts_leave_the_function_as_it_was(form: str, pruned: bool) -> N
 
 
 def test_ghosts_are_added_once() -> None:
-    made = ghost_network(ghost_config())
+    made = network(ghost_config())
     with pytest.raises(ValueError, match="added to a network without"):
         add_ghosts(made, heads=(1, 1, 1), folds=(1, 1, 1))
 
@@ -135,9 +136,9 @@ def test_a_given_number_of_ghosts_is_that_of_every_layer() -> None:
 
 
 @pytest.mark.parametrize("form", GHOST_FORMS)
-@pytest.mark.parametrize("head", ["classification", "tokens"])
+@pytest.mark.parametrize("head", ["classification", "token-classification"])
 def test_what_stands_in_padding_does_not_matter(form: str, head: str) -> None:
-    made = ghost_network(ghost_config(ghost_on=form, ghost_kernel=5), HEADS[head])
+    made = network(ghost_config(ghost_on=form, ghost_kernel=5), HEADS[head])
     given, padding = rows(), 1 - rows()["mask"]
     other = {**given, "ids": given["ids"] + 7 * padding, "segments": (given["segments"] + padding) % 2}
     assert padding.any()
@@ -148,7 +149,7 @@ def test_what_stands_in_padding_does_not_matter(form: str, head: str) -> None:
 @pytest.mark.parametrize("form", GHOST_FORMS)
 @pytest.mark.parametrize("which", ["both", "attention alone", "ffn alone"])
 def test_the_length_that_a_row_is_padded_to_does_not_matter(form: str, which: str) -> None:
-    made = ghost_network(ghost_config(which, ghost_on=form, ghost_kernel=5))
+    made = network(ghost_config(which, ghost_on=form, ghost_kernel=5))
     short = rows(padded=False, time=6)
     long = {name: np.pad(value, ((0, 0), (0, TIME - 6))) for name, value in short.items()}
     found, expected = answers(made, long), answers(made, short)
@@ -157,7 +158,7 @@ def test_the_length_that_a_row_is_padded_to_does_not_matter(form: str, which: st
 
 def test_padding_would_matter_if_it_were_not_zeroed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The two tests above see the leak that they are for."""
-    made = ghost_network(ghost_config())
+    made = network(ghost_config())
     short = rows(padded=False, time=6)
     long = {name: np.pad(value, ((0, 0), (0, TIME - 6))) for name, value in short.items()}
     expected = answers(made, short)
@@ -176,7 +177,7 @@ def test_padding_would_matter_if_it_were_not_zeroed(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("form", GHOST_FORMS)
 @pytest.mark.parametrize("which", GHOSTS)
 def test_kernels_as_constants_change_nothing(form: str, which: str) -> None:
-    made = ghost_network(ghost_config(which, ghost_on=form), BASE, dtype=np.float64)
+    made = network(ghost_config(which, ghost_on=form), BASE, dtype=np.float64)
     folded = fold_ghosts(made)
     assert not [name for name in folded.tensors if ".ghost_" in name and name.endswith(".kernel")]
     assert error(folded, made, rows()) < FLOAT64
@@ -184,12 +185,12 @@ def test_kernels_as_constants_change_nothing(form: str, which: str) -> None:
 
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_folding_stays_within_rounding_in_float32(form: str) -> None:
-    made = ghost_network(ghost_config(ghost_on=form))
+    made = network(ghost_config(ghost_on=form))
     assert error(fold_ghosts(made), made, rows()) < FLOAT32
 
 
 def test_large_logits_of_a_kernel_are_folded_without_overflow() -> None:
-    made = ghost_network(ghost_config(), dtype=np.float64)
+    made = network(ghost_config(), dtype=np.float64)
     name = "layers.0.ghost_heads.kernel"
     folded = fold_ghosts(made.change({name: made.tensors[name] + 1000.0}))
     assert error(folded, made, rows()) < FLOAT64
@@ -198,7 +199,7 @@ def test_large_logits_of_a_kernel_are_folded_without_overflow() -> None:
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_rows_that_read_ghosts_get_a_kernel_of_their_own(form: str) -> None:
     # In int8 a kernel has one scale for all rows of a column: rows that are far smaller would be rounded to zero.
-    made = ghost_network(ghost_config(ghost_on=form))
+    made = network(ghost_config(ghost_on=form))
     folded = fold_ghosts(made)
     split = [name for name in folded.tensors if name.endswith(".ghost_kernel")]
     counted = [count for layer in range(made.config.num_layers) for count in made.config.ghosts_of(layer) if count]
@@ -214,13 +215,13 @@ def test_folding_leaves_a_network_without_ghosts_as_it_is() -> None:
     assert fold_ghosts(plain) is plain
 
 
-@pytest.mark.parametrize("head", ["classification", "tokens"])
+@pytest.mark.parametrize("head", ["classification", "token-classification"])
 @pytest.mark.parametrize("which", GHOSTS)
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_all_rewrites_together_change_nothing(form: str, which: str, head: str) -> None:
     given = {**rows(), "segments": np.zeros((4, TIME), np.int32)}
     for dtype, tolerance in ((np.float64, FLOAT64), (np.float32, FLOAT32)):
-        made = ghost_network(ghost_config(which, ghost_on=form), HEADS[head], dtype=dtype)
+        made = network(ghost_config(which, ghost_on=form), HEADS[head], dtype=dtype)
         after, names = apply(made, fold="full", max_seq_len=TIME, one_segment=True)
         assert "fold_ghosts" in names
         assert ("first_token_only" in names) == (head == "classification")
@@ -234,14 +235,14 @@ def test_the_first_token_alone_gets_the_same_answer_at_any_length(
     form: str, which: str, kernel: int, time: int
 ) -> None:
     """A ghost reads its neighbors: the last layer answers for 1 + 2 * reach tokens, or for all if there are fewer."""
-    made = ghost_network(ghost_config(which, ghost_on=form, ghost_kernel=kernel), dtype=np.float64)
+    made = network(ghost_config(which, ghost_on=form, ghost_kernel=kernel), dtype=np.float64)
     given = rows(padded=time > 1, time=time)
     assert error(first_token_only(made), made, given) < FLOAT64
 
 
 def last_layers_tokens(which: str, kernel: int, time: int = TIME) -> dict[str, int]:
     """How many tokens the parts of the last layer are computed for."""
-    made = first_token_only(ghost_network(ghost_config(which, ghost_kernel=kernel)))
+    made = first_token_only(network(ghost_config(which, ghost_kernel=kernel)))
     seen = {}
 
     def observe(name: str, values: tf.Tensor) -> None:
@@ -276,7 +277,7 @@ def test_a_row_shorter_than_the_reach_is_computed_whole() -> None:
 
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_a_value_bias_is_moved_only_where_no_ghost_is_made_of_it(form: str) -> None:
-    made = ghost_network(ghost_config("some layers have none", ghost_on=form), dtype=np.float64)
+    made = network(ghost_config("some layers have none", ghost_on=form), dtype=np.float64)
     after = move_value_bias(made)
     assert [f"layers.{layer}.value.bias" in after.tensors for layer in range(3)] == [False, True, True]
     assert error(after, made, rows()) < FLOAT64
@@ -284,7 +285,7 @@ def test_a_value_bias_is_moved_only_where_no_ghost_is_made_of_it(form: str) -> N
 
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_a_value_bias_moved_past_ghosts_would_change_the_answer(form: str) -> None:
-    made = ghost_network(ghost_config("attention alone", ghost_on=form), dtype=np.float64)
+    made = network(ghost_config("attention alone", ghost_on=form), dtype=np.float64)
     changes: dict[str, np.ndarray] = {}
     for layer in range(3):
         value, output = (f"layers.{layer}.{part}" for part in ("value", "attention_output"))
@@ -385,7 +386,7 @@ def test_training_reaches_kernels_and_what_reads_ghosts_and_ghosts_stay_apart(fo
 
 def test_ghosts_that_start_alike_stay_alike() -> None:
     """Why the logits of kernels are drawn at random."""
-    start = ghost_network(ghost_config("attention alone", ghost_heads=(2, 2, 2), ghost_on="outputs"))
+    start = network(ghost_config("attention alone", ghost_heads=(2, 2, 2), ghost_on="outputs"))
     same = {n: np.zeros_like(v) for n, v in start.tensors.items() if n.endswith("ghost_heads.kernel")}
     same |= {n: np.full_like(v, 0.5) for n, v in start.tensors.items() if n.endswith("ghost_heads.gain")}
     encoder = Encoder(start.config, start.head, {**start.tensors, **same})

@@ -14,7 +14,7 @@ from models_tf.encoder.config import GHOST_FORMS
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.ghostbert.config import CONFIG, HALF, PRESETS
-from support.checkpoints import BERT, GHOSTBERT, VOCABULARY, tiny_encoder
+from support.tiny_models import BERT, GHOSTBERT, VOCABULARY, tiny_encoder
 
 
 @pytest.mark.parametrize("form", GHOST_FORMS)

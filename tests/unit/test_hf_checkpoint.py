@@ -13,7 +13,7 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import load, open_checkpoint, random_init, save
 from models_tf.encoder.heads import HEADS, Head
 from models_tf.errors import InputError
-from support.checkpoints import BERT, MOBILEBERT, VARIANTS, VOCABULARY, tiny_encoder
+from support.tiny_models import BERT, MOBILEBERT, MOBILEBERTS, VOCABULARY, tiny_encoder
 
 MODELS = registry.names(registry.TOKENS)
 WEIGHTS = os.environ.get("EXPORT_MOBILE_DATA", "") and Path(os.environ["EXPORT_MOBILE_DATA"]).parent / "weights"
@@ -79,9 +79,9 @@ def test_what_is_saved_is_loaded_back(model, head, tmp_path):
     assert (tmp_path / "again/config.json").read_bytes() == (tmp_path / "config.json").read_bytes()
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", MOBILEBERTS)
 def test_every_variant_is_loaded_back(name, tmp_path):
-    made = tiny_encoder(**VARIANTS[name])
+    made = tiny_encoder(**MOBILEBERTS[name])
     save(tmp_path, made)
     assert_same(load(tmp_path), made)
 

@@ -6,7 +6,7 @@ import pytest
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.folder import find_folder
 from models_tf.errors import InputError
-from support.checkpoints import tiny_encoder
+from support.tiny_models import tiny_encoder
 
 NAME = "google/mobilebert-uncased"
 

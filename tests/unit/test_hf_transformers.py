@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models_tf.checkpoints.encoder import load, random_init, save
-from support.checkpoints import BERT, LABELS, MOBILEBERT, VARIANTS, tiny_encoder
+from support.tiny_models import BERT, LABELS, MOBILEBERT, MOBILEBERTS, tiny_encoder
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -61,9 +61,9 @@ def test_a_folder_of_transformers_is_read_and_written_back(model, head, tmp_path
     assert back.config.num_labels == made.config.num_labels
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", MOBILEBERTS)
 def test_every_variant_of_transformers_is_read_and_written_back(name, tmp_path):
-    made = random_model("mobilebert", "classification", **VARIANTS[name])
+    made = random_model("mobilebert", "classification", **MOBILEBERTS[name])
     made.save_pretrained(tmp_path / "theirs")
     save(tmp_path / "ours", load(tmp_path / "theirs"))
     expected = made.state_dict()

@@ -20,7 +20,7 @@ from exporters.formats.tflite.delegation import delegated
 from models_tf.errors import InputError
 from quantize.tflite.flatbuffer import read_model, write_model
 from quantize.tflite.graph import schema
-from support import tiny_models
+from support import tiny_files
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 def folder(tmp_path_factory) -> Path:
     """Small files of ours."""
     made = tmp_path_factory.mktemp("files")
-    files = tiny_models.files()
+    files = tiny_files.projection_files()
     for recipe in ("float32", "fp16", "int8-dynamic", "int8"):
         (made / f"{recipe}.tflite").write_bytes(files.tflite(recipe))
         (made / f"{recipe}.onnx").write_bytes(files.onnx(recipe).SerializeToString())

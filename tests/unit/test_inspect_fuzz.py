@@ -13,7 +13,7 @@ from exporters.commands import main as cli
 from exporters.formats.base import FORMATS, get
 from exporters.report.tables import plain
 from models_tf.errors import InputError
-from support import tiny_models
+from support import tiny_files
 
 both_formats = pytest.mark.parametrize("name", list(FORMATS))
 RANDOM, CUT, CHANGED = "random", "cut", "changed"
@@ -21,7 +21,7 @@ RANDOM, CUT, CHANGED = "random", "cut", "changed"
 
 @functools.cache
 def sources(name: str) -> tuple[bytes, ...]:
-    files = tiny_models.files()
+    files = tiny_files.projection_files()
     if name == "tflite":
         return tuple(files.tflite(recipe) for recipe in ("int8", "float32", "int8-dynamic", "fp16"))
     return tuple(files.onnx(recipe).SerializeToString() for recipe in ("int8", "float32", "int8-dynamic", "fp16"))

@@ -7,7 +7,7 @@ from exporters.data.text_rows import TextRows
 from models_tf.tasks import read_rows
 from models_tf.tasks.judged import Judged
 from support.squad_files import document, write_json
-from support.tiny_vocab import tiny_tokenizer
+from support.tiny_models import tiny_tokenizer
 
 TAGS = "Anna\tB-per\nSmith\tI-per\nlives\tO\n\nwho\tO\nplays\tO\n\nBerlin\tB-loc\n"
 FILES = {

@@ -5,8 +5,9 @@ import pytest
 
 from exporters.sources.mask import MARGIN, attention_peak, choose_mask
 from models_tf.encoder.graph import NetworkGraph
-from support.random_encoders import HEADS, TIME, config, rows
-from support.random_encoders import network as random_network
+from support.network_runs import rows
+from support.tiny_models import HEADS, TIME, config
+from support.tiny_models import network as random_network
 
 ROWS = rows(40)
 

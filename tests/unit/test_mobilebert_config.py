@@ -9,7 +9,7 @@ from models_tf.encoder.heads import Head
 from models_tf.errors import InputError
 from models_tf.mobilebert import config as mobilebert
 from models_tf.mobilebert.config import IB_BERT, OPT, PRESETS, TINY
-from support.checkpoints import BERT, MOBILEBERT, VARIANTS
+from support.tiny_models import BERT, MOBILEBERT, MOBILEBERTS
 
 
 def refused(values, reader=mobilebert.CONFIG.from_document):
@@ -109,9 +109,9 @@ def test_activations_mean_what_they_do_in_torch(word, meaning):
     torch.testing.assert_close(activations.ACT2FN[word](x), expected(x), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", MOBILEBERTS)
 def test_a_config_is_written_as_a_document_that_gives_it_back(name):
-    config = mobilebert.CONFIG.from_document({**MOBILEBERT, **VARIANTS[name]})
+    config = mobilebert.CONFIG.from_document({**MOBILEBERT, **MOBILEBERTS[name]})
     assert mobilebert.CONFIG.from_document(mobilebert.CONFIG.to_document(config, {"other": 1})) == config
     assert mobilebert.CONFIG.to_document(config, {"other": 1})["other"] == 1
 

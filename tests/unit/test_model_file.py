@@ -12,7 +12,7 @@ from models_tf.errors import InputError
 from quantize.errors import RecipeError
 from quantize.recipe import RECIPES, Recipe
 from quantize.tflite.flatbuffer import read_model, write_model
-from support import tiny_models
+from support import tiny_files
 
 both_formats = pytest.mark.parametrize("name", list(FORMATS))
 
@@ -20,7 +20,7 @@ both_formats = pytest.mark.parametrize("name", list(FORMATS))
 @functools.cache
 def written(name: str) -> bytes:
     """A small int8 file of ours."""
-    files = tiny_models.files()
+    files = tiny_files.projection_files()
     return files.tflite("int8") if name == "tflite" else files.onnx("int8").SerializeToString()
 
 
@@ -45,14 +45,14 @@ def test_a_file_says_what_goes_in_and_out(name):
     signature = next(iter(get(name).open(written(name)).signatures.values()))
     assert [(info.name, info.dtype) for info in signature.inputs] == [("features", "int8")]
     assert [info.name for info in signature.outputs] == ["logits"]
-    assert signature.inputs[0].shape[1:] == (tiny_models.LENGTH, tiny_models.FEATURE_SIZE)
+    assert signature.inputs[0].shape[1:] == (tiny_files.TEXT_LENGTH, tiny_files.FEATURE_SIZE)
 
 
 def test_scales_of_a_tflite_interface_are_those_of_the_file():
     file = get("tflite").open(written("tflite"))
     (entry,) = file.interface()["serving_default"]["inputs"]
     assert (entry["scale"], entry["zero_point"]) == (1.0, 0)
-    in_float = get("tflite").open(tiny_models.files().float_tflite).interface()
+    in_float = get("tflite").open(tiny_files.projection_files().float_tflite).interface()
     assert "scale" not in in_float["serving_default"]["inputs"][0]
 
 

@@ -11,8 +11,9 @@ import tensorflow as tf
 from models_tf.encoder import forward
 from models_tf.encoder.forward import Activations
 from models_tf.encoder.network import Form, Network
+from support.network_runs import rows
 from support.power_oracle import oracle, oracle_logits
-from support.random_encoders import HEADS, TIME, VOCABULARY, config, network, rows
+from support.tiny_models import HEADS, TIME, WORD_COUNT, config, network
 
 # float32 against float64 over three layers of weights of order 1; errors seen are below 2e-6.
 TOLERANCE = 2e-5
@@ -169,7 +170,7 @@ def test_a_graph_of_any_length_answers_like_one_of_fixed_length(by: str) -> None
 def test_the_answer_does_not_depend_on_how_long_the_padding_is(by: str) -> None:
     of, given = power((7, 4, 2), seed=6, retention_by=by), rows(6)
     longer = {name: np.pad(value, ((0, 0), (0, 8))) for name, value in given.items()}
-    longer["ids"][:, TIME:] = np.random.default_rng(0).integers(1, VOCABULARY, (6, 8))  # whatever stands there
+    longer["ids"][:, TIME:] = np.random.default_rng(0).integers(1, WORD_COUNT, (6, 8))  # whatever stands there
     np.testing.assert_allclose(run(of, longer).outputs["logits"], run(of, given).outputs["logits"], atol=TOLERANCE)
 
 

@@ -28,9 +28,8 @@ from exporters.profiling.parts import (
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import Head
 from models_tf.encoder.network import Network
-from support.ghost_oracle import ghost_config
 from support.profiled_networks import NETWORKS, feed, files, measure, op_graph, original, rewritten
-from support.random_encoders import HEADS, TIME, VARIANTS, config
+from support.tiny_models import HEADS, SHAPES, TIME, config, ghost_config
 
 TARGETS = ("tflite", "onnx")
 RECIPES = ("float32", "fp16", "int8-dynamic", "int8")
@@ -43,7 +42,7 @@ both_targets = pytest.mark.parametrize("target", TARGETS)
 
 
 @pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("variant", [*VARIANTS, "ghosts"])
+@pytest.mark.parametrize("variant", [*SHAPES, "ghosts"])
 def test_parameters_of_the_parts_add_up_to_those_of_the_config(variant: str, head: str) -> None:
     settings = ghost_config(ghost_on="outputs") if variant == "ghosts" else config(variant)
     shapes = settings.shapes(HEADS[head])

@@ -5,7 +5,7 @@ import pytest
 from exporters.profiling import parts as profile_parts
 from exporters.profiling.parts import AFTER, ATTENTION, BEFORE, EMBEDDING, FFN, GRAPH, HEAD, PARTS, Plan, part_of_weight
 from support.profiled_networks import feed, files, measure, op_graph, original, rewritten
-from support.random_encoders import TIME
+from support.tiny_models import TIME
 
 NAME = "albert"
 TARGETS = ("tflite", "onnx")

@@ -16,13 +16,22 @@ from models_tf.encoder.rewrites.equalize import equalize
 from models_tf.encoder.rewrites.fold_norms import MAX_SCALE, fold_norms
 from models_tf.encoder.rewrites.layers import drop_unread, first_token_only, fuse_input
 from models_tf.encoder.rewrites.ranges import ranges
-from support.random_encoders import HEADS, SIZES, TIME, VARIANTS, answers, config, network, relative_error, rows
+from support.network_runs import answers, relative_error, rows
+from support.tiny_models import HEADS, SHAPES, TIME, config, network
 
 # A rewrite rounds each weight once more, 6e-8 of it; 24 layers of some 10 matrices add that up to a few 1e-7.
 FLOAT32 = 1e-5
 # The same in float64: here nothing but a wrong formula can reach this.
 FLOAT64 = 1e-11
-NO_NORM = [name for name in VARIANTS if config(name).norm == "no_norm"]
+NO_NORM = [name for name in SHAPES if config(name).norm == "no_norm"]
+
+LARGER = {
+    "vocab_size": 500,
+    "embedding_size": 128,
+    "hidden_size": 512,
+    "bottleneck_size": 128,
+    "intermediate_size": 512,
+}
 
 
 def folded(source: Network) -> Network:
@@ -90,7 +99,7 @@ def test_moving_and_scaling_channels_of_24_layers_computes_the_same(variant: str
 
 
 @pytest.mark.parametrize("rewrite", REWRITES)
-@pytest.mark.parametrize("variant", [name for name in VARIANTS if name not in ("opt", "tiny")])
+@pytest.mark.parametrize("variant", [name for name in SHAPES if name not in ("opt", "tiny")])
 def test_a_rewrite_of_any_variant_computes_the_same(variant: str, rewrite: str) -> None:
     check(network(config(variant), HEADS["classification"]), REWRITES[rewrite])
 
@@ -118,7 +127,7 @@ def test_all_rewrites_together_compute_the_same(variant: str, fold: str, head: s
 @pytest.mark.parametrize("fold", ["full", "safe"])
 @pytest.mark.parametrize("variant", ["opt", "tiny"])
 def test_24_layers_of_full_width_compute_the_same(variant: str, fold: str) -> None:
-    source = deep(variant, "classification", **SIZES)
+    source = deep(variant, "classification", **LARGER)
     after, names = apply(source, fold=fold, max_seq_len=TIME, one_segment=False)
     assert not [name for name in names if "fell back" in name]
     for padded in (False, True):
@@ -240,7 +249,7 @@ def test_the_last_layer_keeps_apart_what_is_asked_for_the_first_token_only() -> 
     assert "layers.2.query.kernel" in bert.tensors
 
 
-@pytest.mark.parametrize("head", ["base", "tokens", "questions"])
+@pytest.mark.parametrize("head", ["base", "token-classification", "question-answering"])
 def test_a_head_that_reads_all_tokens_keeps_the_last_layer(head: str) -> None:
     source = network(config(), HEADS[head])
     assert first_token_only(source) is source

@@ -20,7 +20,8 @@ from models_tf.encoder.rewrites.attention import drop_key_bias, move_value_bias,
 from models_tf.encoder.rewrites.embedding import bake_segment, cut_positions
 from models_tf.encoder.rewrites.fold_norms import fold_norms
 from models_tf.encoder.rewrites.layers import drop_unread, first_token_only, fuse_input
-from support.random_encoders import HEADS, TIME, VOCABULARY, answers, network, relative_error, rows
+from support.network_runs import answers, relative_error, rows
+from support.tiny_models import HEADS, TIME, WORD_COUNT, network
 
 # A rewrite rounds each weight once more, 6e-8 of it; twelve layers of six matrices add that up to a few 1e-7, and
 # LayerNorm divides by the deviation, which is near 1 here.
@@ -28,7 +29,7 @@ FLOAT32 = 1e-5
 # The same in float64: here nothing but a wrong formula can reach this.
 FLOAT64 = 1e-11
 SMALL = {
-    "vocab_size": VOCABULARY,
+    "vocab_size": WORD_COUNT,
     "hidden_size": 24,
     "num_hidden_layers": 3,
     "num_attention_heads": 3,
@@ -36,7 +37,7 @@ SMALL = {
     "max_position_embeddings": 20,
 }
 # BERT-base with an eighth of its width: twelve layers, twelve heads, a middle of four times the width.
-PROPORTIONS = {**BERT_BASE, "vocab_size": VOCABULARY, "hidden_size": 96, "intermediate_size": 384}
+PROPORTIONS = {**BERT_BASE, "vocab_size": WORD_COUNT, "hidden_size": 96, "intermediate_size": 384}
 # In an order in which they can be made.
 REWRITES: dict[str, Callable[[Network], Network]] = {
     "cut_positions": lambda source: cut_positions(source, TIME),
@@ -147,7 +148,7 @@ def test_an_export_names_the_rewrites_of_bert_and_leaves_its_norms(fold: str) ->
 
 
 def test_a_head_on_every_token_keeps_all_tokens_of_the_last_layer() -> None:
-    for head in ("base", "tokens", "questions"):
+    for head in ("base", "token-classification", "question-answering"):
         source = network(bert(SMALL), HEADS[head])
         assert "first_token_only" not in apply(source, fold="full", max_seq_len=TIME, one_segment=False)[1]
 

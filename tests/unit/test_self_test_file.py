@@ -23,7 +23,7 @@ from exporters.verification.parity import Parity
 from models_tf import tasks
 from models_tf.tasks.generated import generated_inputs
 from support import squad_files
-from support.tiny_vocab import TOKENS, tiny_tokenizer
+from support.tiny_models import TOKENS, tiny_tokenizer
 
 SCHEMA = json.loads(resources.files("exporters.self_test").joinpath("examples.schema.json").read_text("utf-8"))
 LENGTH = 12

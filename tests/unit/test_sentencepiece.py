@@ -14,7 +14,7 @@ from models_tf.errors import InputError
 from models_tf.tokenizers.spiece_file import check_character_map, read_spiece
 from models_tf.tokenizers.tokenizer import SENTENCEPIECE, WORDPIECE, Tokenizer
 from support.spiece_files import GOLDEN, PIECES, SPECIAL, message, number, piece, spiece_model
-from support.tiny_vocab import VOCAB
+from support.tiny_models import VOCAB
 
 REAL = (GOLDEN / "spiece.model").read_bytes()
 EXPECTED = json.loads((GOLDEN / "spiece.json").read_text())

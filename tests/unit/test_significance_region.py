@@ -9,7 +9,7 @@ from quantize.recipe import RECIPES
 from quantize.significance import ADD, CAST, ELEMENT, MEAN, MOVE, OTHER, SOFTMAX, TOP, Step
 from quantize.tflite.flatbuffer import read_model, write_model
 from quantize.tflite.graph import op_name, schema
-from support import power_files
+from support import tiny_files
 
 INT8 = RECIPES["int8"]
 
@@ -72,7 +72,7 @@ def in_float(model, inner, operator) -> None:
 
 def tflite_with(kind: str, number: int) -> bytes:
     """The int8 file with one of its operators in float."""
-    model = read_model(power_files.files("significance").tflite("int8"))
+    model = read_model(tiny_files.files("significance").tflite("int8"))
     inner = model.subgraphs[0]
     found = [operator for operator in inner.operators if op_name(model, operator) == kind]
     in_float(model, inner, found[number])
@@ -90,7 +90,7 @@ def test_anything_else_in_float_is_refused_in_tflite(kind, number):
 def onnx_with(kind: str, number: int) -> bytes:
     """The int8 file with one operator that reads what was there before it was rounded."""
     model = onnx.ModelProto()
-    model.CopyFrom(power_files.files("significance").onnx("int8"))
+    model.CopyFrom(tiny_files.files("significance").onnx("int8"))
     producers = {output: node for node in model.graph.node for output in node.output}
     node = [node for node in model.graph.node if node.op_type == kind][number]
     dequantize = producers[node.input[0]]
@@ -105,6 +105,6 @@ def test_anything_else_in_float_is_refused_in_onnx(kind, number):
 
 
 def test_the_files_as_they_are_pass():
-    assert get("tflite").open(power_files.files("significance").tflite("int8")).audit(INT8) == []
-    content = power_files.files("significance").onnx("int8").SerializeToString()
+    assert get("tflite").open(tiny_files.files("significance").tflite("int8")).audit(INT8) == []
+    content = tiny_files.files("significance").onnx("int8").SerializeToString()
     assert get("onnx").open(content).audit(INT8) == []

@@ -9,8 +9,8 @@ from models_tf.tasks import read_rows
 from models_tf.tasks.question_answering import MAX_ANSWER_LEN, QuestionRows
 from models_tf.tasks.squad_metric import judge
 from models_tf.tokenizers.tokenizer import Tokenizer
+from support.real_checkpoints import data_folder
 from support.squad_files import write_json
-from support.tiny_vocab import data_folder
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from models_tf.tasks import read_rows
 from models_tf.tasks.question_answering import MAX_ANSWER_LEN, N_BEST, QuestionRows
 from models_tf.tasks.squad_windows import cut, most_context
 from support.squad_files import PASSAGE, QUESTIONS, document, write_json, write_records
-from support.tiny_vocab import tiny_tokenizer
+from support.tiny_models import tiny_tokenizer
 
 START, END = "start_logits", "end_logits"
 

@@ -10,7 +10,8 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.data.tag_scheme import check_tags
 from models_tf.data.tagged import read_tagged
 from models_tf.errors import InputError
-from support.tiny_vocab import VOCAB, data_folder
+from support.real_checkpoints import data_folder
+from support.tiny_models import VOCAB
 
 GOOD = "Anna\tB-per\nSmith\tI-per\nlives\tO\n\nBerlin\tB-loc\n"
 

@@ -23,7 +23,7 @@ from models_tf.tasks.untagged import encode_untagged
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.unlabelled import Taught, UnlabelledBatches, Words, at_students_pieces, words_loss
 from support.export_command import everything_under
-from support.tiny_vocab import tiny_tokenizer
+from support.tiny_models import tiny_tokenizer
 from support.token_training import FAST, SPECIAL, KilledAt, KilledError, Lines, train, weights_of
 
 SENTENCES = [["Anna", "plays", "?"], ["who", "is", "unable"], ["films"]]

@@ -12,7 +12,8 @@ from models_tf.errors import InputError
 from models_tf.tasks import TASKS, generated_rows, read_rows
 from models_tf.tasks.rows import Columns, TaskRows
 from models_tf.tokenizers.tokenizer import Tokenizer
-from support.tiny_vocab import data_folder, tiny_tokenizer
+from support.real_checkpoints import data_folder
+from support.tiny_models import tiny_tokenizer
 
 NAMES = ["negative", "positive"]
 

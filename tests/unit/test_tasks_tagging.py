@@ -14,7 +14,8 @@ from models_tf.tasks import read_rows
 from models_tf.tasks.rows import Columns
 from models_tf.tasks.tagging import NO_LOSS, TaggingRows
 from models_tf.tokenizers.tokenizer import Tokenizer
-from support.tiny_vocab import data_folder, tiny_tokenizer
+from support.real_checkpoints import data_folder
+from support.tiny_models import tiny_tokenizer
 
 LABELS = ["O", "B-per", "I-per", "B-loc", "I-loc"]
 SENTENCES = [

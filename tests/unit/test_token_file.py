@@ -3,7 +3,7 @@
 import json
 
 from exporters.sources.token_file import token_file
-from support.tiny_vocab import TOKENS, tiny_tokenizer
+from support.tiny_models import TOKENS, tiny_tokenizer
 
 LENGTH = 12
 INPUTS = ("ids", "mask")

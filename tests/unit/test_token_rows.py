@@ -7,7 +7,7 @@ from exporters.data.token_rows import TokenReader, TokenRows
 from exporters.request import ExportRequest
 from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
-from support.tiny_vocab import TOKENS, tiny_tokenizer
+from support.tiny_models import TOKENS, tiny_tokenizer
 
 LENGTH = 9
 CONFIG = EncoderConfig(

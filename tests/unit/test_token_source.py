@@ -7,7 +7,7 @@ from exporters.sources.tokens import TokenSource
 from models_tf.compress.settings import Compression
 from models_tf.errors import InputError
 from models_tf.training.state import Position, save_state
-from support.checkpoints import DOCUMENTS, LENGTH, write_checkpoint
+from support.tiny_models import DOCUMENTS, LENGTH, write_checkpoint
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,8 @@ import pytest
 
 from models_tf.errors import InputError
 from models_tf.tokenizers.tokenizer import Tokenizer
-from support.tiny_vocab import TOKENS, VOCAB, data_folder, tiny_tokenizer
+from support.real_checkpoints import data_folder
+from support.tiny_models import TOKENS, VOCAB, tiny_tokenizer
 
 ROOT = Path(__file__).parents[2]
 ODD_TEXTS = [
@@ -239,7 +240,7 @@ def test_a_word_without_a_piece_has_no_place() -> None:
 
 def test_a_process_that_tokenized_can_fork_without_a_warning() -> None:
     code = (
-        "import os, sys; from support.tiny_vocab import tiny_tokenizer; t = tiny_tokenizer()\n"
+        "import os, sys; from support.tiny_models import tiny_tokenizer; t = tiny_tokenizer()\n"
         "t.encode(['the film'] * 500, max_len=8)\n"
         "child = os.fork()\n"
         "t.encode(['the film'] * 500, max_len=8)\n"
