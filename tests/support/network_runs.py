@@ -56,3 +56,13 @@ def relative_error(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]
     assert set(found) == set(expected)
     errors = [np.abs(found[name] - expected[name]).max() / np.abs(expected[name]).max() for name in expected]
     return float(max(errors))
+
+
+def of_tokens(outputs: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Answers for padding are nobody's: those for tokens, and those for the whole row."""
+    mask = given["mask"]
+    return {name: v[mask > 0] if v.shape[:2] == mask.shape else v for name, v in outputs.items()}
+
+
+def error_of_tokens(after: Network, before: Network, given: dict[str, np.ndarray]) -> float:
+    return relative_error(of_tokens(answers(after, given), given), of_tokens(answers(before, given), given))

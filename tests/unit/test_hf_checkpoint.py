@@ -1,3 +1,5 @@
+"""Checkpoints in the Hugging Face format: what is saved is loaded back, random weights, and saving all or nothing."""
+
 import dataclasses
 import json
 import os
@@ -5,51 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
 from models_tf import registry
 from models_tf.checkpoints import atomic_files
 from models_tf.checkpoints import encoder as checkpoint
-from models_tf.checkpoints.encoder import load, open_checkpoint, random_init, save
-from models_tf.encoder.heads import HEADS, Head
+from models_tf.checkpoints.encoder import load, random_init, save
+from models_tf.encoder.heads import HEADS
 from models_tf.errors import InputError
+from support.checkpoint_folders import assert_same, edit_document, edit_tensors, refused
 from support.tiny_models import BERT, MOBILEBERT, MOBILEBERTS, VOCABULARY, tiny_encoder
 
 MODELS = registry.names(registry.TOKENS)
 WEIGHTS = os.environ.get("EXPORT_MOBILE_DATA", "") and Path(os.environ["EXPORT_MOBILE_DATA"]).parent / "weights"
-
-
-def refused(folder, **options):
-    with pytest.raises(InputError) as caught:
-        load(folder, **options)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
-
-
-def edit_document(folder, **changes):
-    path = folder / "config.json"
-    document = {**json.loads(path.read_text()), **changes}
-    path.write_text(json.dumps({key: value for key, value in document.items() if value is not ...}))
-
-
-def edit_tensors(folder, change):
-    path = folder / "model.safetensors"
-    tensors = load_file(path)
-    change(tensors)
-    save_file(tensors, path)
-
-
-def assert_same(one, other):
-    assert (one.model_name, one.config, one.head, one.labels) == (
-        other.model_name,
-        other.config,
-        other.head,
-        other.labels,
-    )
-    assert list(one.tensors) == list(other.tensors) == list(one.config.shapes(one.head))
-    for name, value in one.tensors.items():
-        np.testing.assert_array_equal(value, other.tensors[name], err_msg=name)
 
 
 @pytest.fixture
@@ -136,247 +106,6 @@ def test_half_precision_is_read_as_float32(folder):
         np.testing.assert_array_equal(value, made.tensors[name].astype(np.float16).astype(np.float32))
 
 
-@pytest.mark.parametrize("architecture", ["ForPreTraining", "ForMaskedLM", "ForNextSentencePrediction"])
-@pytest.mark.parametrize(("model", "word"), [("mobilebert", "MobileBert"), ("bert", "Bert")])
-def test_the_heads_of_pretraining_are_left_out(model, word, architecture, tmp_path):
-    made = tiny_encoder(model, "base")
-    save(tmp_path, made)
-
-    def pretraining(tensors):
-        for name in list(tensors):
-            tensors[f"{model}.{name}"] = tensors.pop(name)
-        tensors["cls.predictions.bias"] = np.ones(60, np.float32)
-        tensors["cls.predictions.transform.LayerNorm.gamma"] = np.ones(24, np.float32)
-        tensors["cls.seq_relationship.weight"] = np.ones((2, 24), np.float32)
-
-    edit_tensors(tmp_path, pretraining)
-    edit_document(tmp_path, architectures=[word + architecture])
-    assert_same(load(tmp_path), made)
-
-
-def test_a_config_without_architectures_takes_the_head_that_is_asked_for(folder):
-    edit_document(folder, architectures=...)
-    assert_same(load(folder, head="classification"), tiny_encoder())
-    assert "tensor classifier." in refused(folder)
-
-
-def test_a_head_can_be_left_out(folder):
-    found = load(folder, head="base")
-    assert found.head == Head(kind="base")
-    assert found.labels == []
-    assert "id2label" not in found.document
-    assert "classifier.kernel" not in found.tensors
-
-
-def test_another_head_than_the_checkpoints_is_refused(folder, tmp_path):
-    assert "a question-answering model is asked for. Received: a classification model" in refused(
-        folder, head="question-answering"
-    )
-    save(tmp_path / "base", tiny_encoder(task="base"))
-    assert "Received: a base model; fine-tune it with `export-mobile train`" in refused(
-        tmp_path / "base", head="classification"
-    )
-    assert "Unknown head" in refused(folder, head="dancing")
-
-
-def test_a_new_head_is_drawn_for_training(tmp_path):
-    made = tiny_encoder(task="base", classifier_activation=True)
-    save(tmp_path, made)
-    found = load(tmp_path, head="classification", new_head_labels=["good", "bad"], seed=3)
-    assert found.new_tensors == ("classifier.kernel", "classifier.bias")
-    assert found.labels == ["good", "bad"]
-    np.testing.assert_array_equal(found.tensors["pooler.kernel"], made.tensors["pooler.kernel"])
-    assert 0 < np.abs(found.tensors["classifier.kernel"]).max() <= 2 * 0.02
-    again = load(tmp_path, head="classification", new_head_labels=["good", "bad"], seed=3)
-    assert_same(found, again)
-
-
-def test_an_absent_pooler_is_drawn_for_training_only(tmp_path):
-    save(tmp_path, tiny_encoder(task="question-answering", classifier_activation=True))
-    found = load(tmp_path, head="classification", new_head_labels=["good", "bad"])
-    assert found.new_tensors == ("pooler.kernel", "pooler.bias", "classifier.kernel", "classifier.bias")
-    assert "lack tensor mobilebert.pooler.dense.weight" in refused(tmp_path, head="base")
-
-
-def test_a_trained_head_for_the_same_labels_is_kept(folder):
-    same = load(folder, head="classification", new_head_labels=["no", "yes", "perhaps"])
-    assert_same(same, tiny_encoder())
-    assert same.new_tensors == ()
-    other = load(folder, head="classification", new_head_labels=["yes", "no", "perhaps"])
-    assert other.new_tensors == ("classifier.kernel", "classifier.bias")
-    tagger = load(folder, head="token-classification", new_head_labels=["O", "B-PER"])
-    assert tagger.head == Head(kind="token-classification", num_labels=2)
-    assert "pooler.kernel" not in tagger.tensors
-
-
-def test_a_question_head_is_drawn_without_labels(folder):
-    found = load(folder, head="question-answering", new_head_labels=[])
-    assert found.tensors["classifier.kernel"].shape == (24, 2)
-    assert found.labels == []
-
-
-def test_a_new_head_forgets_what_the_old_one_was_for(folder):
-    edit_document(folder, problem_type="multi_label_classification")
-    assert load(folder).problem_type == "multi_label_classification"
-    assert load(folder, head="classification", new_head_labels=["a", "b"]).problem_type is None
-
-
-def test_new_labels_need_a_head(folder):
-    with pytest.raises(ValueError, match="needs a head"):
-        load(folder, new_head_labels=["a"])
-
-
-@pytest.mark.parametrize("labels", [[], ["a", "a"], ["a", "b\n"], ["a", ""]])
-def test_new_labels_that_cannot_be_stored_are_refused(labels, folder):
-    with pytest.raises(InputError, match=r"abels"):
-        load(folder, head="classification", new_head_labels=labels)
-
-
-def test_a_pooler_stored_with_a_tagger_is_left_out(tmp_path):
-    made = tiny_encoder(task="token-classification")
-    save(tmp_path, made)
-    pooler = {f"mobilebert.pooler.dense.{name}": np.ones((24,), np.float32) for name in ("weight", "bias")}
-    edit_tensors(tmp_path, lambda tensors: tensors.update(pooler))
-    assert_same(load(tmp_path), made)
-
-
-def test_a_missing_tensor_is_named(folder):
-    name = "mobilebert.encoder.layer.1.attention.self.key.bias"
-    edit_tensors(folder, lambda tensors: tensors.pop(name))
-    message = refused(folder)
-    assert f"lack tensor {name}" in message
-    assert str(folder) in message
-
-
-def test_an_unread_tensor_is_named(folder):
-    edit_tensors(folder, lambda tensors: tensors.update({"mobilebert.adapter": np.ones(2, np.float32)}))
-    message = refused(folder)
-    assert "model.safetensors: tensor mobilebert.adapter is not part of the model" in message
-
-
-def test_more_layers_in_the_file_than_in_the_config_are_refused(folder):
-    edit_document(folder, num_hidden_layers=1)
-    assert "mobilebert.encoder.layer.1." in refused(folder)
-    edit_document(folder, num_hidden_layers=3)
-    assert "lack tensor mobilebert.encoder.layer.2." in refused(folder)
-
-
-def test_the_head_of_pretraining_in_a_classifier_is_an_unread_tensor(folder):
-    edit_tensors(folder, lambda tensors: tensors.update({"cls.predictions.bias": np.ones(60, np.float32)}))
-    assert "tensor cls.predictions.bias is not part" in refused(folder)
-
-
-def test_a_wrong_shape_is_named_with_both_shapes(folder):
-    edit_document(folder, vocab_size=61)
-    message = refused(folder)
-    assert "mobilebert.embeddings.word_embeddings.weight must have shape (61, 12)" in message
-    assert "Received: (60, 12)" in message
-    assert "model.safetensors" in message
-
-
-def test_a_kernel_that_is_not_transposed_is_a_wrong_shape(folder):
-    name = "mobilebert.encoder.layer.0.attention.self.value.weight"
-    edit_tensors(folder, lambda tensors: tensors.update({name: np.ascontiguousarray(tensors[name].T)}))
-    assert f"{name} must have shape (16, 24), as config.json says. Received: (24, 16)" in refused(folder)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_tensor_that_is_not_finite_is_named(value, folder):
-    name = "mobilebert.embeddings.position_embeddings.weight"
-    edit_tensors(folder, lambda tensors: tensors[name].__setitem__((3, 5), value))
-    assert f"tensor {name} must be finite" in refused(folder)
-
-
-def test_a_double_beyond_float32_is_not_finite(folder):
-    edit_tensors(folder, lambda tensors: tensors.update({"classifier.bias": np.array([0.0, 1e300, 0.0])}))
-    assert "tensor classifier.bias must be finite" in refused(folder)
-
-
-def test_a_tensor_of_integers_is_refused(folder):
-    edit_tensors(folder, lambda tensors: tensors.update({"classifier.bias": np.arange(3)}))
-    assert "tensor classifier.bias must be of type F64, F32, F16, BF16. Received: I64" in refused(folder)
-
-
-def test_a_folder_without_config_is_refused(folder):
-    (folder / "config.json").unlink()
-    assert f"Checkpoint folder {folder} lacks config.json" in refused(folder)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "must be JSON"),
-        (b"{", "must be JSON"),
-        (b"\xff\xfe{}", "must be JSON"),
-        (b"[" * 100_000, "must be JSON"),
-        (b"[]", "must hold a JSON object"),
-        (b"null", "must hold a JSON object"),
-    ],
-)
-def test_a_config_that_is_no_object_is_refused(content, words, folder):
-    (folder / "config.json").write_bytes(content)
-    assert words in refused(folder)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"model_type": "distilbert"}, '"distilbert"'),
-        ({"model_type": "bert", "architectures": ["BertModel"]}, "lack tensor"),
-        ({"model_type": 5}, "5"),
-        ({"model_type": ["mobilebert"]}, "mobilebert"),
-        ({"model_type": None}, "null"),
-        ({"model_type": "prado"}, '"prado"'),
-        ({"model_type": ...}, "no `model_type`"),
-        ({"architectures": ["MobileBertForMultipleChoice"]}, "MobileBertForMultipleChoice"),
-        ({"architectures": ["BertForSequenceClassification"]}, "BertForSequenceClassification"),
-        ({"architectures": ["MobileBertModel", "MobileBertForQuestionAnswering"]}, "must name one head"),
-        ({"architectures": "MobileBertModel"}, "must be a list"),
-        ({"architectures": [3]}, "must be a list"),
-    ],
-)
-def test_a_config_of_another_architecture_is_refused(changes, words, folder):
-    edit_document(folder, **changes)
-    message = refused(folder)
-    assert words in message
-    if "lack" not in words and "must" not in words:
-        assert "config of another architecture" in message
-
-
-def test_a_checkpoint_of_another_model_than_asked_for_is_refused(folder):
-    assert 'expected `model_type` bert. Received: "mobilebert"' in refused(folder, model="bert")
-    assert load(folder, model="mobilebert").model_name == "mobilebert"
-    edit_document(folder, model_type=...)
-    assert load(folder, model="mobilebert").model_name == "mobilebert"
-
-
-def test_a_checkpoint_of_a_projection_model_is_another_architecture(tmp_path):
-    (tmp_path / "config.json").write_text('{"format": "export-mobile/1", "model": "prado", "config": {}}')
-    assert "config of another architecture" in refused(tmp_path)
-
-
-def test_labels_that_do_not_fit_the_weights_are_a_wrong_shape(folder):
-    edit_document(folder, id2label={"0": "a", "1": "b"}, label2id=...)
-    assert "classifier.weight must have shape (2, 24), as config.json says. Received: (3, 24)" in refused(folder)
-
-
-def test_a_question_model_with_more_than_start_and_end_is_refused(tmp_path):
-    save(tmp_path, tiny_encoder(task="question-answering"))
-    edit_document(tmp_path, id2label={"0": "a", "1": "b", "2": "c"})
-    assert "for start and end" in refused(tmp_path)
-
-
-@pytest.mark.parametrize("source", ["no-such-folder", "/no/such/folder", "a/b/c", "../x/y", "", "a b/c"])
-def test_a_folder_that_is_not_there_is_refused(source, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    message = refused(source)
-    assert "no such folder" in message or "lacks config.json" in message
-
-
-def test_a_file_in_place_of_the_folder_is_refused(folder):
-    assert "(a file)" in refused(folder / "config.json")
-
-
 def test_a_regression_has_one_label_and_says_so(tmp_path):
     save(tmp_path, tiny_encoder(labels=("score",)))
     assert json.loads((tmp_path / "config.json").read_text())["problem_type"] == "regression"
@@ -429,19 +158,6 @@ def test_every_token_model_of_the_registry_has_a_family_with_classes_for_its_hea
     assert set(family.architectures.values()) >= set(family.heads)
     assert family.config.from_document(family.preset(), "config.json").parameters() > 1_000_000
     assert family.preset() is next(iter(family.presets.values()))
-
-
-def test_a_head_that_a_model_cannot_have_is_refused_or_left_out(tmp_path):
-    made = tiny_encoder("bert")
-    save(tmp_path, made)
-    assert "tagger is for token-classification or base. Received: classification" in refused(tmp_path, model="tagger")
-    opened = open_checkpoint(tmp_path, model="tagger")
-    assert (opened.head_kind, opened.labels) == ("base", [])
-    found = opened.read(head="base")
-    assert (found.model_name, found.head, found.labels) == ("tagger", Head(kind="base"), [])
-    np.testing.assert_array_equal(found.tensors["word_embedding"], made.tensors["word_embedding"])
-    whole = open_checkpoint(tmp_path)  # a head that it can have stays
-    assert (whole.head_kind, whole.labels) == (made.head.kind, made.labels)
 
 
 def test_a_model_of_the_registry_has_a_converter_if_it_takes_tokens():
