@@ -19,7 +19,7 @@ _TREEMAP_HEIGHT = 260
 _ROW = 44
 # Beyond this many labels a cell has no room for its number.
 _NUMBERED_LABELS = 12
-_LETTER = 7.8  # widest usual width of a letter at the charts' font size
+_LETTER = 8.8  # of a wide letter at the charts' font size
 _SMALL = "small layers"
 _KINDS_COLORED = 4
 
@@ -92,8 +92,12 @@ def accuracy(stages: Sequence[StageScore]) -> str:
     def paint(figure: Any) -> None:
         axes = _rows(figure, len(stages), height)
         axes.set_xlim(min(ends) - margin, max(ends) + margin)
-        axes.axvline(stages[0].score.value, color=color("muted"), linestyle=(0, (3, 3)), linewidth=1)
+        reference = stages[0].score.value
         for row, stage in enumerate(stages):
+            # Beside each mark, so that it does not strike out the names.
+            axes.plot(
+                (reference,) * 2, (row - 0.2, row + 0.25), color=color("muted"), linestyle=(0, (3, 3)), linewidth=1
+            )
             shade = color("series-1" if row == 0 else "series-2")
             if stage.score.interval is not None:
                 axes.plot(

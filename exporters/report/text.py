@@ -83,7 +83,7 @@ def _flips(report: Report) -> list[str]:
     if worst is None or worst.flipped is None:
         return []
     flips = worst.flipped
-    what = f"{flips.total} of the answers of {worst.stage} changed: {flips.worse} are worse, {flips.better} better."
+    what = f"{flips.total} answers of {worst.stage} changed: {flips.worse} worse, {flips.better} better."
     rows = [_flip(flip) for flip in flips.shown[:_SHOWN_FLIPS]]
     return ["## Changed answers", what, tables.markdown(("row", "text", "label", "before", "after"), rows)]
 
