@@ -196,7 +196,7 @@ def test_an_audit_of_the_table_is_asked(toy, tiny_checkpoint, tmp_path, monkeypa
 
 def test_a_recipe_that_one_of_the_formats_lacks_is_refused_by_name(toy, tiny_checkpoint, tmp_path):
     output = tmp_path / "out"
-    with pytest.raises(InputError, match=r"onnx.*'rounded'.*Choose another --quantize or --target"):
+    with pytest.raises(InputError, match=r"onnx.*'rounded'.*Choose another `quantize` or `target`"):
         export(ExportRequest(checkpoint=tiny_checkpoint, quantize="rounded", target=(TOY, "onnx"), output=output))
     assert not Path(output).exists()
 
