@@ -18,7 +18,7 @@ from models_tf.errors import InputError
 def check_request(request: object, kind: type[Any]) -> None:
     """Refuse anything but a request of this kind, before its fields are read."""
     if not isinstance(request, kind):
-        raise InputError(f"`request` must be a {kind.__name__}. Received: {_shown(request)}.")
+        raise InputError(f"`request` must be of type {kind.__name__}. Received: {_shown(request)}.")
 
 
 def check_fields(request: Any) -> None:

@@ -1,4 +1,4 @@
-"""The same as a test: `pip install export-mobile` brings the fixture. Run it with pytest beside model/ and dev.tsv."""
+"""The same as a test: export-mobile brings the fixture. Run it with pytest beside model/, dev.tsv and baseline.json."""
 
 
 def test_the_model_is_as_good_as_its_baseline(assert_quantized_accuracy):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exporters.request_fields import check_fields
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +22,7 @@ class InspectRequest:
     file: Path
     runtime: bool = True
 
+    @naming_fields()
     def __post_init__(self) -> None:
         check_fields(self)
         if not self.file.is_file():

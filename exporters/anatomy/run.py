@@ -11,12 +11,13 @@ from exporters.anatomy.result import Anatomy
 from exporters.formats.base import get, open_model
 from exporters.formats.model_file import ModelFile, readable
 from exporters.request_fields import check_request
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 
 if TYPE_CHECKING:
     from exporters.profiling.parts import OpGraph
 
 
+@naming_fields()
 def inspect(request: InspectRequest) -> Anatomy:
     """Say what a model file holds, and what the runtimes will do with it.
 

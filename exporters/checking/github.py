@@ -22,6 +22,11 @@ def annotations(result: CheckResult) -> list[str]:
     return [*lines, *(_command("warning", "export-mobile check", note) for note in result.notes)]
 
 
+def not_checked(message: str) -> str:
+    """For a check that could not run."""
+    return _command("error", "export-mobile check", message)
+
+
 def write_summary(result: CheckResult) -> bool:
     """Append to the job summary; False where there is none."""
     path = os.environ.get(SUMMARY_VARIABLE)

@@ -28,6 +28,18 @@ def junit(result: CheckResult) -> str:
                 ET.SubElement(case, "system-out").text = _safe(message)
     suite.set("tests", str(tests))
     suite.set("failures", str(len(result.failures)))
+    return _document(suite)
+
+
+def not_checked(message: str) -> str:
+    """For a check that could not run: one test case that is in error."""
+    suite = ET.Element("testsuite", name=SUITE, tests="1", errors="1", failures="0", skipped="0")
+    case = ET.SubElement(suite, "testcase", classname=SUITE, name="input")
+    ET.SubElement(case, "error", message=_safe(message), type="input")
+    return _document(suite)
+
+
+def _document(suite: ET.Element) -> str:
     ET.indent(suite)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
 

@@ -179,7 +179,7 @@ def _flips(before: Entry, judged: Judged) -> tuple[Flip, ...]:
         worse = np.zeros(len(judged), bool)
     return tuple(
         Flip(
-            row=i + 1,
+            row=int(i) + 1,
             text=judged.texts[i],
             expected=judged.expected[i],
             before=before.answers[i],

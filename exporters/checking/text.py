@@ -55,7 +55,7 @@ def markdown(result: CheckResult) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-FLIPS = ("row", "text", "expected", "before", "now")
+FLIPS = ("data row", "text", "expected", "before", "now")
 
 
 def verdict(result: CheckResult) -> str:

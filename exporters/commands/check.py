@@ -10,6 +10,7 @@ from exporters.commands.request_values import request_values
 from exporters.console.terminal import Terminal
 from exporters.request import parse_size
 from models_tf.data import DEFAULT_SEPARATOR
+from models_tf.errors import InputError
 
 DESCRIPTION = (
     "Score model files that were exported before, and fail when they got worse. "
@@ -56,7 +57,15 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from exporters.checking.run import check
     from models_tf.checkpoints.atomic_files import write_files
 
-    result = check(request, progress=terminal.progress(quiet=options.json, held=True))
+    try:
+        result = check(request, progress=terminal.progress(quiet=options.json, held=True))
+    except InputError as error:  # a CI server shows why, too
+        message = error.as_written or str(error)
+        if options.junit is not None:
+            write_files(options.junit.parent, {options.junit.name: junit.not_checked(message).encode()})
+        if options.github and not options.json:
+            terminal.show(github.not_checked(message))
+        raise
     if options.junit is not None:
         write_files(options.junit.parent, {options.junit.name: junit.junit(result).encode()})
     if options.github:

@@ -28,6 +28,7 @@ def add_arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("reports", nargs="+", type=Path, metavar="REPORT_OR_DIR", help="export folders, or their report.json")
     add("--format", choices=FORMATS, help="what to write (default: table, or by the ending of --output)")
+    add("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     add("--output", type=Path, metavar="FILE", help="write to a file in place of the terminal")
     add("--force", action="store_true", help="replace FILE if it exists")
     limits = parser.add_argument_group("limits of the picks")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exporters.request_fields import check_fields
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +21,7 @@ class CompareRequest:
     max_latency_ms: float | None = field(default=None, metadata={"unit": "milliseconds"})
     min_accuracy: float | None = field(default=None, metadata={"unit": "points"})
 
+    @naming_fields()
     def __post_init__(self) -> None:
         check_fields(self)
         if not self.reports:

@@ -9,9 +9,10 @@ from exporters.comparison.reading import read_reports
 from exporters.comparison.request import CompareRequest
 from exporters.comparison.result import Comparison
 from exporters.request_fields import check_request
-from models_tf.errors import InputError
+from models_tf.errors import InputError, naming_fields
 
 
+@naming_fields()
 def compare(request: CompareRequest) -> Comparison:
     """Compare the model files of several exports.
 

@@ -15,6 +15,7 @@ from exporters.console.progress import Progress, is_terminal
 from exporters.report.tables import Table, drawn, plain
 
 PIPE_WIDTH, NARROWEST = 100, 40
+_WIDEST = 10_000
 
 
 class Terminal:
@@ -44,7 +45,10 @@ class Terminal:
         console = _console(self.stdout)
         for part in parts:
             if isinstance(part, Table):
-                console.print(drawn(part, box=box.SIMPLE_HEAD))
+                table = drawn(part, box=box.SIMPLE_HEAD)
+                # In a narrow window lines run over; a number or a name cut in two would be worse.
+                needed = console.measure(table, options=console.options.update(max_width=_WIDEST)).minimum
+                _console(self.stdout, width=max(console.width, needed)).print(table)
             else:
                 console.print(part, markup=False, highlight=False, soft_wrap=True)
 
@@ -106,8 +110,8 @@ def _clean(block: str | Table) -> str | Table:
     )
 
 
-def _console(stream: TextIO) -> Any:
+def _console(stream: TextIO, *, width: int | None = None) -> Any:
     from rich.console import Console
 
     plain = bool(os.environ.get("NO_COLOR"))  # no bold either
-    return Console(file=stream, force_terminal=True, color_system=None if plain else "auto")
+    return Console(file=stream, width=width, force_terminal=True, color_system=None if plain else "auto")

@@ -43,8 +43,11 @@ def rebuild(folder: Path, found: Manifest, problems: Sequence[Problem], *, progr
     report = _report(folder, problems)
     # Not made here: the output folder makes it complete or not at all, and an interrupt leaves nothing.
     output = Path(tempfile.gettempdir()) / f"export-mobile-rebuild-{secrets.token_hex(8)}"
-    wanted = from_record(_request(report), output=output)
     extras.require(extras.EXPORT, "verify --rebuild")
+    try:
+        wanted = from_record(_request(report), output=output)
+    except InputError as error:
+        raise InputError(f"--rebuild needs what the export read: run it where the export ran. {error}") from error
     from exporters.pipeline import export
 
     try:

@@ -108,5 +108,5 @@ def _output(info: TensorInfo) -> str:
     array = f"{made}({sizes[-1]})" if sizes else f"{made}(1)"
     for size in reversed(sizes[:-1]):
         array = f"Array({size}) {{ {array} }}"
-    meaning = "" if info.scale is None else f"  // (q {-info.zero_point:+d}) * {info.scale:.6g}"
+    meaning = "" if info.scale is None else f"  // (q - ({info.zero_point})) * {info.scale:.6g}"
     return f"Array(1) {{ {array} }}{meaning}"

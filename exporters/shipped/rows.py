@@ -37,8 +37,12 @@ def _projection(shipped: Shipped) -> Project | None:
 
     try:
         host = HostProjection(ProjectionConfig.from_dict(shipped.projection))
+    except InputError:  # a ValueError, too: the library is missing, say
+        raise
     except (TypeError, ValueError, KeyError) as error:
-        raise InputError(f"projection.json must have the config as the export wrote it. Received: {error}.") from error
+        raise InputError(
+            f"projection.json must have the config as the export wrote it. Received: {str(error).rstrip('.')}."
+        ) from error
     return lambda texts: host.project(texts)[0]
 
 

@@ -120,6 +120,15 @@ CASES = {
 }
 
 
+def test_ci_servers_see_why_a_check_could_not_run(place, capsys):
+    (place / TEXT).write_bytes(b"hello")
+    assert cli.main(["check", TEXT, *WITH, "--junit", "j.xml", "--github"]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith("::error title=export-mobile check::")
+    assert len(err.splitlines()) == 1
+    assert 'errors="1"' in (place / "j.xml").read_text()
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_bad_input_is_one_line_and_code_2(name, place, capsys):
     damage, arguments, words = CASES[name]

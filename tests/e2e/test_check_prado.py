@@ -78,6 +78,7 @@ def test_shuffled_weights_fail_with_code_3_and_name_the_texts_that_flipped(expor
     assert "FAIL" in done.stdout.splitlines()[-1]
     texts = {row.text for row in read_table(DATA)}
     result = check(CheckRequest(model=folder, data=DATA, baseline=baseline))
+    assert json.loads(result.to_json())["files"][0]["flips"][0]["row"] == result.files[0].flips[0].row
     (file,) = result.files
     assert result.exit_code == 3
     assert file.drop.low > 0

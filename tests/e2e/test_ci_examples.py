@@ -76,7 +76,7 @@ def test_the_workflow_passes_and_fails(repository, worse, programs):
     variables, (install, gate) = workflow()
     for folder, code in ((repository, 0), (worse, 3)):
         assert run_step(install, folder, programs, **variables).returncode == 0
-        assert (folder / "pip.txt").read_text() == "install export-mobile\n"
+        assert (folder / "pip.txt").read_text() == f"install {variables['EXPORT_MOBILE']}\n"
         done = run_step(gate, folder, programs, **variables)
         assert done.returncode == code, done.stdout + done.stderr
         assert ("::error" in done.stdout) == bool(code)

@@ -61,3 +61,10 @@ def test_a_summary_is_appended_only_where_there_is_one(result, tmp_path, monkeyp
 
 def test_a_real_drop_says_nothing_of_too_few_rows(result):
     assert not any("too few" in str(block) for block in text.blocks(result))
+
+
+def test_a_check_that_could_not_run_is_one_error_in_ci():
+    suite = ET.fromstring(junit.not_checked(f"model.tflite must be whole. Received: {NASTY}").encode())
+    assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
+    assert suite.find("testcase/error").get("message").startswith("model.tflite must be whole")
+    assert github.not_checked("a: b 50 %") == "::error title=export-mobile check::a: b 50 %25"

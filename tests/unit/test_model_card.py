@@ -180,7 +180,7 @@ def test_python_is_python_and_kotlin_has_the_shapes_of_the_file():
     assert "text_int8.onnx" in re.search(r"```python\n(.*?)```", model_card(make(), PROJECTION, []), re.DOTALL)[1]
     kotlin = re.search(r"```kotlin\n(.*?)```", model_card(make(), PROJECTION, []), re.DOTALL)[1]
     assert "ByteBuffer.allocateDirect(64 * 512)" in kotlin
-    assert "Array(1) { ByteArray(7) }  // (q +3) * 0.0471234" in kotlin
+    assert "Array(1) { ByteArray(7) }  // (q - (-3)) * 0.0471234" in kotlin
     kotlin = re.search(r"```kotlin\n(.*?)```", model_card(make(), {"m.tflite": TOKENS}, []), re.DOTALL)[1]
     assert 'mapOf("ids" to ids, "mask" to mask)' in kotlin
     assert "Array(1) { Array(128) { FloatArray(9) } }" in kotlin

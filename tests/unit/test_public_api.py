@@ -94,5 +94,5 @@ def test_importing_the_package_loads_nothing_heavy():
     "name", ["export", "train", "compress", "ablate", "profile", "explain", "inspect", "bench", "verify", "compare"]
 )
 def test_anything_but_the_request_of_a_function_is_refused_in_one_line(name):
-    with pytest.raises(InputError, match=r"`request` must be a \w+Request\. Received: {'model': 'prado'}"):
+    with pytest.raises(InputError, match=r"`request` must be of type \w+Request\. Received: {'model': 'prado'}"):
         getattr(exporters, name)({"model": "prado"})

@@ -21,6 +21,8 @@ NEEDED = {
     "CompressRequest": {"checkpoint": "x", "output": "out", "compression": exporters.Compression(prune_heads=0.5)},
     "CheckRequest": {"model": "x"},
     "BenchRequest": {"files": ["x.onnx"]},
+    "CompareRequest": {"reports": ["x"]},
+    "InspectRequest": {"file": __file__},
     "VerifyRequest": {"folder": "x"},
     "AblateRequest": {"checkpoint": "x", "data": "a.tsv"},
 }
@@ -67,6 +69,7 @@ def test_every_field_of_every_request_refuses_a_wrong_type_in_one_line(name):
         ("CompressRequest", {"rows": 0}, "`rows` must be at least 1. Received: 0."),
         ("AblateRequest", {"what": "all of it"}, "`what` must be one of"),
         ("ExplainRequest", {"rows": 0}, "`rows` is for `data` FILE. Received: 0 with `text`."),
+        ("CompareRequest", {"max_latency_ms": -1}, "`max_latency_ms` must be a number of milliseconds above 0."),
         ("ProfileRequest", {"rounds": 1}, "`rounds` must be 5 to 200. Received: 1."),
         ("Compression", {"min_heads": 0}, "`min_heads` must be a whole number from 1. Received: 0."),
     ],

@@ -105,6 +105,14 @@ def test_an_error_on_a_terminal_has_its_name_in_red():
     assert "bad rows [x]" in re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
 
 
+def test_a_narrow_window_cuts_no_number_and_no_name(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    table = Table(header=("file", "accuracy", "bytes"), rows=[("features_int8_dynamic.tflite", "94.02 %", "1,234,567")])
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown([table], stream=Screen))
+    for word in ("features_int8_dynamic.tflite", "94.02", "1,234,567"):
+        assert word in lines
+
+
 def test_a_dumb_terminal_gets_plain_text(monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
     assert shown([TABLE], stream=Screen) == shown([TABLE])
