@@ -7,6 +7,8 @@ import sys
 
 from exporters import BenchRequest, InputError, bench
 
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
 try:
     found = bench(BenchRequest(files=sys.argv[1:], runtime="all", rounds=10))
 except InputError as error:

@@ -7,6 +7,8 @@ import sys
 
 from exporters import InputError, InspectRequest, inspect
 
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
 try:
     found = inspect(InspectRequest(file=sys.argv[1]))
 except InputError as error:

@@ -49,7 +49,6 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
 
         with progress.stage("load TensorFlow, build model"):
             model = source.build(data)
-        progress.release()  # the input has proved fine
 
         with progress.stage("convert to " + " and ".join(request.target)):
             converted = artifacts.convert(model.graph, request.target, artifacts.FLOAT, recipe)
@@ -68,6 +67,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             beside = model.side_files(kept)
             records, problems = inspection.inspect(kept)
             records += inspection.others([folder.write(name, content) for name, content in beside.items()])
+        progress.release()  # input, recipe and disk have proved fine
 
         with progress.stage(f"verify on {rows.count(data, request.kind)}"):
             verified = verify.verify(

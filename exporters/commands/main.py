@@ -60,6 +60,7 @@ class Command(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code. Changes no signal handler: `exporters/__main__.py` does."""
     open_closed_streams()
+    open_folders.forget()
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:

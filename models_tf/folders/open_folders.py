@@ -37,6 +37,12 @@ def unregister(folder: OpenFolder) -> None:
         _left = folder.outcome() or _left
 
 
+def forget() -> None:
+    """Before another run in the same process: what an earlier one left is not its doing."""
+    global _left  # noqa: PLW0603 - see `unregister`
+    _left = ""
+
+
 def discard_all(then: Callable[[], None] | None = None) -> bool:
     """Remove everything unfinished. False while a commit is under way; `then` is called as soon as it has ended."""
     global _waiting  # noqa: PLW0603 - a signal handler has no other way to be told

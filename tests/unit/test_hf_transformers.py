@@ -80,7 +80,7 @@ def test_a_folder_of_ours_is_read_by_transformers(model, head, tmp_path):
     found, info = torch_class(model, head).from_pretrained(tmp_path, output_loading_info=True)
     assert {name: value for name, value in info.items() if value} == {}
     if "classification" in head:
-        assert found.config.id2label == dict(enumerate(LABELS[head]))
+        assert found.config.id2label == dict(enumerate(LABELS[head][:3]))
 
 
 def test_a_folder_of_random_weights_is_read_by_transformers(tmp_path):

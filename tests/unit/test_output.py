@@ -314,8 +314,9 @@ def test_discard_all_removes_folders_in_work(tmp_path):
 
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a test run under nohup ignores it
 from exporters.console import interrupt
 from models_tf.folders.output_folder import OutputFolder
 interrupt.install("export-mobile")

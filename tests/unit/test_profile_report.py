@@ -146,7 +146,7 @@ def test_untrained_weights_are_named_as_such() -> None:
     [
         ({}, 30, "neither of them"),
         ({"model": "prado"}, 30, "Received: a prado model"),
-        ({"model": "bert", "random_init": True}, 4, "--rounds must be 5 to 200. Received: 4"),
+        ({"model": "bert", "random_init": True}, 4, "`rounds` must be 5 to 200. Received: 4"),
         ({"model": "bert", "random_init": True}, 201, "Received: 201"),
         ({"model": "bert", "checkpoint": "x", "quantize": "int8"}, 30, "Recipe int8 needs example texts"),
     ],
