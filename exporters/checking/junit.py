@@ -21,7 +21,7 @@ def junit(result: CheckResult) -> str:
             if not passed:
                 failure = ET.SubElement(case, "failure", message=_safe(message), type=gate)
                 failure.text = "\n".join(
-                    _safe(f"row {flip.row}: {flip.text} | expected {flip.expected}, was {flip.before}, is {flip.after}")
+                    _safe(f"row {flip.row}: {flip.text} | expected {flip.label}, was {flip.before}, is {flip.after}")
                     for flip in file.flips
                 )
             else:

@@ -7,6 +7,7 @@ from typing import Any
 
 from exporters.checking.paired import Drop
 from exporters.errors import GATES, exit_code
+from exporters.verification.quality import Flip
 
 CHECK_VERSION = 1
 
@@ -21,17 +22,6 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Flip:
-    """A row that was right and is now wrong. `row` counts from 1."""
-
-    row: int
-    text: str
-    expected: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Timing:
     """Processor time of one row, and as a multiple of the baseline's or the other file's, with quartiles."""
 
@@ -43,7 +33,10 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedFile:
-    """`value` with its 95 % interval is the score in points; `n` rows, sentences or questions were judged."""
+    """`value` with its 95 % interval is the score in points; `n` rows, sentences or questions were judged.
+
+    `flips` are the first of the `flipped` answers that got worse.
+    """
 
     name: str
     sha256: str

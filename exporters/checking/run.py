@@ -1,19 +1,18 @@
 """`check`: scores shipped files on labelled rows and judges them. Needs no TensorFlow."""
 
+import dataclasses
 import hashlib
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from exporters.checking import baseline as baselines
 from exporters.checking import gates, speed
 from exporters.checking.baseline import Baseline, Entry
 from exporters.checking.paired import Drop, exact, resampled
 from exporters.checking.request import CheckRequest
-from exporters.checking.result import CheckedFile, CheckResult, Flip
+from exporters.checking.result import CheckedFile, CheckResult
 from exporters.console.progress import Progress
 from exporters.data.rows import Examples
 from exporters.formats.isolated import IsolatedRunner
@@ -22,6 +21,7 @@ from exporters.request_fields import check_request
 from exporters.shipped import rows as shipped_rows
 from exporters.shipped.bundled import bundled_rows
 from exporters.shipped.model import Shipped, model_files, open_one
+from exporters.verification.quality import REGRESSION_METRIC, Flipped, flipped
 from models_tf.errors import InputError, naming_fields
 from models_tf.tasks.judged import STATISTICS, Judged
 from models_tf.tasks.rows import Columns
@@ -115,7 +115,7 @@ def _score(shipped: Shipped, examples: Examples, *, reader: _Rows, other: Path |
             before = _entry(opened, second.judge(request.seed)[0], None)
         measured = speed.measure(own.times, None if second is None else second.times) if timed else None
     drop = None if before is None else _drop(before, judged, request, shipped.path.name)
-    flips = () if before is None else _flips(before, judged)
+    changed = None if before is None else _changed(before, judged)
     timing, notes = (None, ()) if measured is None else speed.compare(measured, None if entry is None else entry.speed)
     low, high = score.interval or (score.value, score.value)
     file = CheckedFile(
@@ -129,8 +129,8 @@ def _score(shipped: Shipped, examples: Examples, *, reader: _Rows, other: Path |
         n=len(judged),
         verdicts=gates.judge(request, shipped, drop, timing),
         drop=drop,
-        flips=flips[:_MOST_FLIPS],
-        flipped=len(flips),
+        flips=() if changed is None else changed.shown[: min(changed.worse, _MOST_FLIPS)],
+        flipped=0 if changed is None else changed.worse,
         timing=timing,
     )
     made = None if measured is None else measured.speed
@@ -171,22 +171,11 @@ def _drop(before: Entry, judged: Judged, request: CheckRequest, name: str) -> Dr
     return resampled(before.counts, judged.counts, STATISTICS[judged.metric], limit=limit, seed=request.seed)
 
 
-def _flips(before: Entry, judged: Judged) -> tuple[Flip, ...]:
-    """Rows whose answer changed from right to wrong; for F1, to a worse one."""
-    changed = [old != new for old, new in zip(before.answers, judged.answers, strict=True)]
-    worse = before.counts[:, 0] > judged.counts[:, 0]
-    if judged.metric == "pearson":  # every number changes a little: none of them flips
-        worse = np.zeros(len(judged), bool)
-    return tuple(
-        Flip(
-            row=int(i) + 1,
-            text=judged.texts[i],
-            expected=judged.expected[i],
-            before=before.answers[i],
-            after=judged.answers[i],
-        )
-        for i in np.flatnonzero(worse & np.array(changed, bool))
-    )
+def _changed(before: Entry, judged: Judged) -> Flipped | None:
+    """Answers that changed, the worse ones first. Every number of a regression changes a little: none of them flips."""
+    if judged.metric == REGRESSION_METRIC:
+        return None
+    return flipped(dataclasses.replace(judged, answers=before.answers, counts=before.counts), judged)
 
 
 def _entry(shipped: Shipped, judged: Judged, measured: baselines.Speed | None) -> Entry:

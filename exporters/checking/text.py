@@ -86,7 +86,7 @@ def _details(file: CheckedFile) -> Iterator[str]:
 
 
 def _flips(file: CheckedFile) -> list[list[str]]:
-    return [[str(flip.row), _cut(flip.text), flip.expected, flip.before, flip.after] for flip in file.flips]
+    return [[str(flip.row), _cut(flip.text), flip.label, flip.before, flip.after] for flip in file.flips]
 
 
 def _cut(text: str) -> str:

@@ -86,7 +86,7 @@ def test_shuffled_weights_fail_with_code_3_and_name_the_texts_that_flipped(expor
     assert file.flipped == file.drop.worse > len(file.flips) == 10
     for flip in file.flips:
         assert flip.text in texts
-        assert flip.before == flip.expected != flip.after
+        assert flip.before == flip.label != flip.after
         assert " ".join(flip.text.split())[:60] in done.stdout
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from exporters.checking import github, junit, text
 from exporters.checking.paired import Drop
-from exporters.checking.result import CheckedFile, CheckResult, Flip, Verdict
+from exporters.checking.result import CheckedFile, CheckResult, Verdict
+from exporters.verification.quality import Flip
 
 NASTY = "<script>alert(1)</script> | `x` \\| *b*\n::error::\x1b[31m %0A ]]> \ud800 \x00 [l](u)"
 
@@ -16,7 +17,7 @@ def result() -> CheckResult:
     drop = Drop(
         points=3.0, low=1.0, high=5.0, p=0.001, n=100, limit=0.5, method="exact McNemar test", worse=3, better=0
     )
-    flip = Flip(row=7, text=NASTY, expected=NASTY, before=NASTY, after="b")
+    flip = Flip(row=7, text=NASTY, label=NASTY, before=NASTY, after="b")
     failed = Verdict(gate="accuracy", passed=False, message=f"expected x. Received: {NASTY}")
     file = CheckedFile(
         name="a_int8.tflite", sha256="0" * 64, size_bytes=10, metric="accuracy", value=90.0, low=80.0, high=95.0, n=100,
