@@ -11,7 +11,7 @@ import pytest
 from exporters.anatomy.run import anatomy
 from exporters.formats.base import get
 from exporters.formats.model_file import MIN_WEIGHT_ELEMENTS
-from support import foreign_files
+from support import foreign_files, foreign_onnx
 
 pytestmark = pytest.mark.slow  # makes a file with every tool
 ONNX_TYPES = {"float": "float32", "double": "float64"}
@@ -267,7 +267,7 @@ def test_names_of_pytorch_give_layers_by_number():
     assert {"layer 0", "layer 1", "table", "logits"} <= set(inspected("torch_script").layers)
     sizes = inspected("torch_dynamo").layers
     assert {"layer 0", "layer 1", "table", "logits"} <= set(sizes)
-    assert sizes["table"] == 4 * foreign_files.WORDS * foreign_files.WIDTH
+    assert sizes["table"] == 4 * foreign_onnx.WORDS * foreign_onnx.WIDTH
     block = 4 * (3 * (32 + 1) * 32 + 2 * 32 + (32 + 1) * 64 + (64 + 1) * 32)
     assert sizes["layer 1"] == block
 
@@ -281,12 +281,12 @@ def test_names_of_keras_give_layers_by_name():
 def test_weights_left_in_float_are_named_with_their_reader():
     # Its dynamic recipe quantizes products only: the embedding stays as it was.
     (row,) = [each for each in inspected("aeq_words_dynamic_wi8").float_weights if each.operator == "GATHER"]
-    assert (row.count, row.size_bytes, row.reason) == (1, 4 * foreign_files.WORDS * foreign_files.WIDTH, "")
+    assert (row.count, row.size_bytes, row.reason) == (1, 4 * foreign_onnx.WORDS * foreign_onnx.WIDTH, "")
     assert inspected("tflite_float").float_weights == ()
 
 
 def test_weights_in_a_file_beside_the_model_are_read(tmp_path):
-    path = foreign_files.torch_dynamo_beside(tmp_path)
+    path = foreign_onnx.torch_dynamo_beside(tmp_path)
     (beside,) = (each for each in tmp_path.iterdir() if each != path)
     found = anatomy(get("onnx").open(path))
     assert found.size_bytes == path.stat().st_size + beside.stat().st_size
