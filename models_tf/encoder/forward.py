@@ -7,6 +7,10 @@ only changes weights. A layer's number of heads and whether it has ghosts follow
 chooses the tokens that a layer of PoWER-BERT keeps.
 
 Activations between dense layers are [batch * time, channel]: every runtime's int8 kernels take two axes.
+
+Time may be unknown while the function is traced. If the batch is known then, all shapes are constants with one -1 and
+positions are looked up, so that TFLite can resize the graph and still plans its memory ahead; if both are unknown,
+shapes are computed.
 """
 
 import math
@@ -104,15 +108,16 @@ class _Pass:
         self.found = Activations()
 
     def __call__(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor | None) -> Activations:
-        self.time = ids.shape[1] or tf.shape(ids)[1]
+        self.lead, self.time = self._lead_and_time(ids)
         # The content of padding must not matter, but the trigram of the last token sees it.
         pad = self.config.pad_id
         ids = ids * mask if pad == 0 else ids * mask + pad * (1 - mask)
         self.batch = ids.shape[0] or tf.shape(ids)[0]
         self.real = tf.cast(mask, self.table["word_embedding"].dtype)
         self.mask_bias = self.found.mask_bias = self._bias()
-        self.ranking = retention.Ranking(self.config, self.real, self.time)
-        x = self._embed(ids, segments)
+        if self._ranks_tokens:
+            self.ranking = retention.Ranking(self.config, self.real, self.time)
+        x = self._embed(ids, mask, segments)
         self._keep(x)
         last = self.config.num_layers - 1
         for layer in range(self.config.num_layers):
@@ -127,16 +132,35 @@ class _Pass:
     def _ranks_tokens(self) -> bool:
         return bool(self.config.retention) or self.options.soft_retention is not None
 
+    def _lead_and_time(self, ids: tf.Tensor) -> tuple[int, Any]:
+        """The first two sizes of a reshape to [batch, time, ...]: at most one is -1, and time may be a tensor."""
+        batch, time = ids.shape
+        if time is not None:
+            return -1, time
+        # Ranking and training need the number of tokens itself.
+        if batch is None or self._ranks_tokens or self.options.training:
+            return -1, tf.shape(ids)[1]
+        return batch, -1
+
     def _bias(self) -> tf.Tensor:
-        return tf.reshape((1.0 - self.real) * self.options.mask_value, (-1, 1, 1, self.time))
+        return tf.reshape((1.0 - self.real) * self.options.mask_value, (self.lead, 1, 1, self.time))
 
     def _keep(self, x: tf.Tensor) -> None:
-        self.found.hidden_states.append(tf.reshape(x, (-1, self.time, x.shape[-1])))
+        self.found.hidden_states.append(tf.reshape(x, (self.lead, self.time, x.shape[-1])))
 
-    def _embed(self, ids: tf.Tensor, segments: tf.Tensor | None) -> tf.Tensor:
+    def _positions(self, ids: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+        """[time, channel], or [batch, time, channel] if they are looked up."""
+        table = self.table["position_embedding"]
+        if ids.shape[1] is None and not self.options.training:
+            # 0, 1, 2 and so on in the shape of the input. `range` and a slice up to the length give TFLite tensors
+            # whose size it learns only while it runs, and XNNPACK takes none of what follows.
+            return tf.gather(table, tf.cumsum(tf.maximum(mask, 1), 1, exclusive=True))
+        return table if table.shape[0] == ids.shape[1] else table[: self.time]
+
+    def _embed(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor | None) -> tf.Tensor:
         words, size = tf.gather(self.table["word_embedding"], ids), self.config.embedding_size
         if "embedding_convolution.kernel" in self.table:
-            words = tf.reshape(words, (-1, 1, self.time, size))  # an image of height one
+            words = tf.reshape(words, (self.lead, 1, self.time, size))  # an image of height one
             words = tf.nn.conv2d(words, self.table["embedding_convolution.kernel"], strides=1, padding="SAME")
         elif self.config.projects_embedding:
             if self.config.trigram:
@@ -145,11 +169,9 @@ class _Pass:
                 words = tf.concat((later, words, earlier), -1)
             if not self.config.norm_before_projection:
                 words = self.parts.dense("embedding_projection", tf.reshape(words, (-1, words.shape[-1])))
-        positions = self.table["position_embedding"]
-        if positions.shape[0] != ids.shape[1]:  # a shorter length, or one not known yet
-            positions = positions[: self.time]
+        positions = self._positions(ids, mask)
         width = positions.shape[-1]
-        x = tf.reshape(words, (-1, self.time, width)) + positions
+        x = tf.reshape(words, (self.lead, self.time, width)) + positions
         if "segment_embedding" in self.table:
             x += tf.gather(self.table["segment_embedding"], segments)
         x = self.parts.norm("embedding_norm", tf.reshape(x, (-1, width)), self.config.outer_norm_epsilon)
@@ -163,6 +185,7 @@ class _Pass:
         reach, reach_ffn = self._reach(name)
         layer = _Layer(name=name, input=x, fused=self._fused_inputs(name, x), reach=reach if first_only else None)
         taken, taken_ffn = (self._at_most(reach), self._at_most(reach_ffn)) if first_only else (self.time, self.time)
+        real, real_ffn = (self.real[:, :reach], self.real[:, :reach_ffn]) if first_only else (self.real, self.real)
         skip = self._reached(layer, x)
         inner, skip_inner = self._bottlenecks(layer, skip) if config.use_bottleneck else ({}, skip)
         query = self._project_first(layer, "query", inner, skip) if first_only else self._project(layer, "query", inner)
@@ -174,9 +197,10 @@ class _Pass:
         if kept is not None:
             skip_inner = self._go_on(skip_inner, kept)
             taken = taken_ffn = self.time
+            real = real_ffn = self.real
         if self.options.alter_context is not None:
             context = self.options.alter_context(name, context)
-        out = self._with_ghosts(f"{name}.attention_output", f"{name}.ghost_heads", context, taken)
+        out = self._with_ghosts(f"{name}.attention_output", f"{name}.ghost_heads", context, real, taken)
         if not config.use_bottleneck:
             out = self.parts.dropout(out, config.hidden_dropout)
         h = self.parts.add_norm(f"{name}.attention_norm", out, skip_inner, config.norm_epsilon)
@@ -186,7 +210,7 @@ class _Pass:
         if first_only and reach != reach_ffn:
             h = self._first(h, reach_ffn, taken)
         for ffn in range(config.num_ffn):
-            h = self._ffn(name, ffn, h, taken_ffn)
+            h = self._ffn(name, ffn, h, real_ffn, taken_ffn)
             self.see(f"{name}.inner.{ffn + 2}", h)
         if not config.use_bottleneck:
             return self._first(h, 1, taken_ffn) if first_only and reach_ffn > 1 else h
@@ -245,25 +269,24 @@ class _Pass:
         return 1 + folds + heads, 1 + folds
 
     def _at_most(self, tokens: int) -> Any:
-        """That many tokens, or all if there are fewer."""
+        """That many tokens, or all if there are fewer, as the size of a reshape; -1 stays -1."""
         if tokens == 1:
             return 1
         return min(tokens, self.time) if isinstance(self.time, int) else tf.minimum(tokens, self.time)
 
-    def _ffn(self, layer: str, number: int, h: tf.Tensor, taken: Any) -> tf.Tensor:
+    def _ffn(self, layer: str, number: int, h: tf.Tensor, real: tf.Tensor, taken: Any) -> tf.Tensor:
         name, last = f"{layer}.ffn.{number}", number == self.config.num_ffn - 1
         middle = self.parts.activation(self.parts.dense(f"{name}.intermediate", h))
         self.see(f"{name}.middle", middle)
-        out = self._with_ghosts(f"{name}.output", f"{layer}.ghost_folds", middle, taken)
+        out = self._with_ghosts(f"{name}.output", f"{layer}.ghost_folds", middle, real, taken)
         if not self.config.use_bottleneck:
             out = self.parts.dropout(out, self.config.hidden_dropout)
         epsilon = self.config.outer_norm_epsilon if last else self.config.norm_epsilon
         return self.parts.add_norm(f"{name}.norm", out, h, epsilon)
 
-    def _with_ghosts(self, name: str, ghost: str, x: tf.Tensor, taken: Any) -> tf.Tensor:
-        """A dense layer with its ghosts, on the first `taken` tokens."""
-        tokens = Leading(real=self.real, count=taken, time=self.time)
-        return self.parts.dense_with_ghosts(name, ghost, x, tokens)
+    def _with_ghosts(self, name: str, ghost: str, x: tf.Tensor, real: tf.Tensor, taken: Any) -> tf.Tensor:
+        """A dense layer with its ghosts, on the first `taken` tokens; `real` is that of these."""
+        return self.parts.dense_with_ghosts(name, ghost, x, Leading(real=real, shape=(self.lead, taken)))
 
     def _attend(
         self, layer: int, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, queries: Any, *, first_only: bool
@@ -291,7 +314,7 @@ class _Pass:
     def _heads(self, x: tf.Tensor, time: Any) -> tf.Tensor:
         """[batch, head, time, size]"""
         size = self.config.head_size
-        return tf.transpose(tf.reshape(x, (-1, time, x.shape[-1] // size, size)), (0, 2, 1, 3))
+        return tf.transpose(tf.reshape(x, (self.lead, time, x.shape[-1] // size, size)), (0, 2, 1, 3))
 
     def _go_on(self, x: tf.Tensor, kept: tf.Tensor) -> tf.Tensor:
         """The rows of `x` that were kept; all later steps see only these."""
@@ -308,10 +331,10 @@ class _Pass:
             if "pooler.kernel" in self.table:
                 pooled = tf.tanh(self.parts.dense("pooler", pooled))
             if head.kind == BASE:
-                return {HIDDEN: tf.reshape(x, (-1, self.time, hidden)), POOLED: pooled}
+                return {HIDDEN: tf.reshape(x, (self.lead, self.time, hidden)), POOLED: pooled}
             return {LOGITS: self.parts.dense("classifier", self.parts.dropout(pooled, self.config.hidden_dropout))}
         logits = self.parts.dense("classifier", self.parts.dropout(x, self.config.hidden_dropout))
-        logits = tf.reshape(logits, (-1, self.time, head.num_labels))
+        logits = tf.reshape(logits, (self.lead, self.time, head.num_labels))
         if head.kind == QUESTION_ANSWERING:
             start, end = tf.unstack(logits, axis=-1)
             return {START_LOGITS: start, END_LOGITS: end}
@@ -319,7 +342,7 @@ class _Pass:
 
     def _first(self, x: tf.Tensor, count: int = 1, time: Any = None) -> tf.Tensor:
         """The rows of the first tokens, [batch * count, channel]; `time` is the number of tokens."""
-        rows = tf.reshape(x, (-1, self.time if time is None else time, x.shape[-1]))
+        rows = tf.reshape(x, (self.lead, self.time if time is None else time, x.shape[-1]))
         return rows[:, 0] if count == 1 else tf.reshape(rows[:, :count], (-1, x.shape[-1]))
 
 

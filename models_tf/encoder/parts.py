@@ -15,11 +15,13 @@ from models_tf.encoder.config import GHOST_HEADS, LAYER_NORM, EncoderConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Leading:
-    """The first `count` tokens of `time`; `real` [batch, time] is 0 at padding, else 1."""
+    """The tokens of some features [batch * time, channel]: `real` [batch, time] is 0 at padding, else 1.
+
+    `shape` is (batch, time) as `tf.reshape` takes it: at most one is -1, and time may be a tensor.
+    """
 
     real: tf.Tensor
-    count: Any
-    time: Any
+    shape: tuple[int, Any]
 
 
 class Parts:
@@ -89,9 +91,8 @@ def _convolve(x: tf.Tensor, taps: tf.Tensor, tokens: Leading) -> tf.Tensor:
     One depthwise convolution over an image [time, groups]; its kernel spans all groups and so sums over them.
     """
     length, groups, size, count = taps.shape
-    image = tf.reshape(x, (-1, tokens.count, groups, size))
-    real = tokens.real if tokens.count is tokens.time else tokens.real[:, : tokens.count]
-    image *= tf.reshape(real, (-1, tokens.count, 1, 1))  # a ghost of the last token reads the padding next to it
+    image = tf.reshape(x, (*tokens.shape, groups, size))
+    image *= tf.reshape(tokens.real, (*tokens.shape, 1, 1))  # a ghost of the last token reads the padding next to it
     image = tf.pad(image, ((0, 0), (length // 2, length // 2), (0, 0), (0, 0)))
     made = tf.nn.relu(tf.nn.depthwise_conv2d(image, taps, (1, 1, 1, 1), "VALID"))
     return tf.reshape(made, (-1, size * count))
