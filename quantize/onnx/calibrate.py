@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from quantize.arrays import Array
-from quantize.onnx.graph import copied
+from quantize.onnx.graph import add_constant, copied
 from quantize.onnx.operators import DENSE, REARRANGES
 from quantize.onnx.session import make_session
 from quantize.ranges import CalibrationRanges, RangeCollector, Rows
@@ -86,16 +86,23 @@ def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dic
                 if node.op_type not in REARRANGES or node.input[0] not in known or name in peaks_of:
                     names.append(name)
     questions: dict[str, tuple[str, str]] = {}
-    nodes = []
+    nodes: list[onnx.NodeProto] = []
+    listed: dict[tuple[int, ...], str] = {}
 
-    def ask(name: str, question: str, op_type: str, axes: list[int] | None = None) -> None:
+    def reduce(op_type: str, name: str, output: str, axes: tuple[int, ...]) -> None:
+        if axes and axes not in listed:
+            listed[axes] = add_constant(graph, f"axes:{len(listed)}", np.array(axes, np.int64))
+        inputs = [name, listed[axes]] if axes else [name]
+        nodes.append(onnx.helper.make_node(op_type, inputs, [output], keepdims=0))
+
+    def ask(name: str, question: str, op_type: str, axes: tuple[int, ...] = ()) -> None:
         """Reduces over all axes where none are named."""
         output = f"range:{len(questions)}"
         questions[output] = (name, question)
         if question == _PEAK:
-            nodes.append(onnx.helper.make_node("ReduceMax", [name], [f"{output}:rows"], axes=[-1], keepdims=0))
+            reduce("ReduceMax", name, f"{output}:rows", (-1,))
             name = f"{output}:rows"
-        nodes.append(onnx.helper.make_node(op_type, [name], [output], axes=axes, keepdims=0))
+        reduce(op_type, name, output, axes)
 
     for name in names:
         ask(name, _LOW, "ReduceMin")
@@ -106,7 +113,7 @@ def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dic
     constants = {item.name for item in graph.initializer}
     dense = [node for node in graph.node if node.op_type in DENSE and node.input[1] in constants]
     for name in dict.fromkeys(node.input[0] for node in dense if node.input[0] in known):
-        axes = list(range(len(types[name].shape.dim) - 1))
+        axes = tuple(range(len(types[name].shape.dim) - 1))
         if axes:
             ask(name, _LOWS, "ReduceMin", axes=axes)
             ask(name, _HIGHS, "ReduceMax", axes=axes)

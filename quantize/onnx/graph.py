@@ -1,6 +1,6 @@
 """The small steps that passes over ONNX models are made of. The types are those of onnx itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import onnx
 
@@ -60,3 +60,14 @@ def add_constant(graph: onnx.GraphProto, name: str, numbers: Array) -> str:
     """Adds a constant; its name."""
     graph.initializer.append(onnx.numpy_helper.from_array(numbers, name))
     return name
+
+
+def replace_nodes(graph: onnx.GraphProto, made: Mapping[str, onnx.NodeProto], gone: set[str]) -> None:
+    """Puts each node of `made` in the place of the one that made its result, and removes the nodes of `gone`.
+
+    Both go by the first result of a node.
+    """
+    kept = (
+        made.get(node.output[0], node) for node in graph.node if node.output[0] in made or node.output[0] not in gone
+    )
+    set_nodes(graph, kept)

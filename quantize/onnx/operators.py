@@ -24,7 +24,23 @@ SCALE_KEEPING = (*MOVES, "Flatten", "Pad", "Split")
 # Other operators that compute in integers between two quantizations.
 INTEGER_KERNEL = ("Add", "Concat", "Mul", "ReduceMean", "Relu", "Sigmoid", "Softmax")
 # No integer kernel in ONNX Runtime 1.31.
-WITHOUT_KERNEL = ("Abs", "Div", "Erf", "Exp", "Log", "Neg", "Pow", "Reciprocal", "Sqrt", "Sub", "Tanh")
+WITHOUT_KERNEL = (
+    *(
+        "Abs",
+        "Div",
+        "Erf",
+        "Exp",
+        "Gelu",
+        "LayerNormalization",
+        "Log",
+        "Neg",
+        "Pow",
+        "Reciprocal",
+        "Sqrt",
+        "Sub",
+        "Tanh",
+    ),
+)
 # With one, but of no use beside the others.
 REGION_NEIGHBORS = ("Add", "Mul", "ReduceMean")
 # What attention scores come from; the other operand of the sum is the mask.

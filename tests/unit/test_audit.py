@@ -242,9 +242,9 @@ def test_the_minimum_runtime_is_recorded(files):
     # Casting an int8 input needs TFLite 2.8; dense layers with scales per channel ran in 2.14; older was not tried.
     assert versions["float32"] == versions["fp16"] == versions["int8-dynamic"] == "TensorFlow Lite 2.8"
     assert versions["int8"] == "TensorFlow Lite 2.14"
-    assert get("onnx").open(files["onnx", "int8"]).min_runtime == "ONNX Runtime 1.12"
+    assert get("onnx").open(files["onnx", "int8"]).min_runtime == "ONNX Runtime 1.18"
     text_in = prepend_projection_onnx(onnx.load_from_string(files["onnx", "int8"]), "projection1:pad_to=16")
-    assert get("onnx").open(text_in.SerializeToString()).min_runtime == "ONNX Runtime 1.16"
+    assert get("onnx").open(text_in.SerializeToString()).min_runtime == "ONNX Runtime 1.18"
 
 
 def test_an_unknown_format_is_refused():

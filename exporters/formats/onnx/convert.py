@@ -14,10 +14,14 @@ import onnx
 from exporters.console.native_log import quiet
 from quantize.onnx.passes.compact import compact
 from quantize.onnx.passes.computed_bias import computed_bias
+from quantize.onnx.passes.fuse_gelu import fuse_gelu
+from quantize.onnx.passes.fuse_layer_norm import fuse_layer_norm
+from quantize.onnx.passes.raise_opset import raise_opset
 from quantize.onnx.session import make_session
 
-# Opset 17 (ONNX 1.12, 2022) runs in ONNX Runtime 1.12 and later, and has everything the models here need.
-OPSET = 17
+# Opset 21 (ONNX 1.16, 2024) runs in ONNX Runtime 1.18 and later. 17 has LayerNormalization, 20 has Gelu, and from 21 on
+# ONNX's own reference computes quantized models. The newest that tf2onnx writes is 18.
+OPSET, _WRITTEN_OPSET = 21, 18
 BATCH = "batch"
 _LARGE = 4096  # elements
 
@@ -30,6 +34,9 @@ def to_onnx(concrete_function: Any, rows: Mapping[str, np.ndarray] | None = None
         model, inputs, outputs = _convert(concrete_function)
     gc.collect()  # graphs have reference cycles, and each holds all weights
     computed_bias(model)
+    raise_opset(model, OPSET)
+    fuse_layer_norm(model)
+    fuse_gelu(model)
     compact(model, names=inputs | outputs)
     _free_batch(model, rows or _random_rows(model))
     return model
@@ -59,7 +66,7 @@ def _convert(concrete_function: Any) -> tuple[onnx.ModelProto, dict[str, str], d
         converted = tfonnx.process_tf_graph(
             graph,
             continue_on_error=True,
-            opset=OPSET,
+            opset=_WRITTEN_OPSET,
             input_names=[*inputs, *matrices],
             output_names=list(outputs),
         )
