@@ -33,6 +33,14 @@ def input_factors(uses: Sequence[Array], peaks: Array) -> Array:
     return _bounded(_joint_width(uses) ** STRENGTH / _positive(peaks) ** (1 - STRENGTH))
 
 
+def pair_factors(divided: Sequence[Array], multiplied: Sequence[Array]) -> Array:
+    """What to divide the channels of one factor of a sum of products by, and to multiply the other's with.
+
+    Both then have channels of the same width, relative to each other: an error in either counts alike.
+    """
+    return _bounded(np.sqrt(_joint_width(divided) / _joint_width(multiplied)))
+
+
 def output_factors(uses: Sequence[Array]) -> Array:
     """What to divide each channel of a result by. It costs nothing: the weights have a scale for each of them."""
     return _bounded(_joint_width(uses))

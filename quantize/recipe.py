@@ -73,6 +73,12 @@ RECIPES: dict[str, Recipe] = {
             needs_calibration=True,
             batch_atol=EXACT,
         ),
+        Recipe(
+            name="int8-full",
+            description="int8 without any float operator, for accelerators that have none; loses accuracy; TFLite only",
+            needs_calibration=True,
+            batch_atol=EXACT,
+        ),
     )
 }
 

@@ -11,7 +11,7 @@ from quantize.arrays import Array
 from quantize.ranges import CalibrationRanges, RangeCollector, Rows
 from quantize.tflite.flatbuffer import read_model, write_model
 from quantize.tflite.graph import Graph, Model, is_constant, op_name, schema, tensor_name
-from quantize.tflite.operators import DENSE, REARRANGES
+from quantize.tflite.operators import DENSE, REARRANGES, SPLITS
 
 # Files from this size on are run by XNNPACK, which is several times faster; smaller ones are quick anyway, and stay
 # independent of its rounding.
@@ -70,13 +70,15 @@ def _activation_names(model: Model, graph: Graph) -> dict[int, str]:
 
 
 def _dense_tensors(model: Model, graph: Graph) -> set[int]:
-    """What dense layers read and make."""
-    return {
-        index
-        for operator in graph.operators
-        if op_name(model, operator) == DENSE
-        for index in (operator.inputs[0], operator.outputs[0])
-    }
+    """What dense layers read and make, and the parts that it is split into."""
+    found: set[int] = set()
+    for operator in graph.operators:
+        name = op_name(model, operator)
+        if name == DENSE:
+            found |= {operator.inputs[0], operator.outputs[0]}
+        elif name in SPLITS and found.intersection(operator.inputs):
+            found.update(operator.outputs)
+    return found
 
 
 def _sources(model: Model, graph: Graph, *, measured: set[int]) -> dict[int, int]:

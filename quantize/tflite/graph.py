@@ -51,6 +51,7 @@ class Options(Protocol):
 
     fusedActivationFunction: int  # noqa: N815
     asymmetricQuantizeInputs: bool  # noqa: N815
+    adjY: bool  # noqa: N815
     inDataType: int  # noqa: N815
     outDataType: int  # noqa: N815
 
@@ -133,6 +134,8 @@ def _names(enum: type) -> dict[int, str]:
 
 OP_NAMES = _names(schema.BuiltinOperator)
 TYPE_NAMES = _names(schema.TensorType)
+# Types of inputs that hold whole numbers.
+INTEGERS = (schema.TensorType.INT8, schema.TensorType.INT32)
 
 
 def builtin_code(code: OperatorCode) -> int:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from quantize import significance
 
 DENSE = "FULLY_CONNECTED"
+# Of two activations.
+PRODUCT = "BATCH_MATMUL"
 # Looks up rows of a constant, or picks rows of something computed.
 LOOKUP = "GATHER"
 SPLITS = ("SPLIT", "SPLIT_V")
@@ -24,8 +26,8 @@ MOVES = (*REARRANGES, LOOKUP, "SLICE", "STRIDED_SLICE")
 # values for a product of matrices, and that is in int8.
 REGION_MOVES = (LOOKUP, "RESHAPE", "STRIDED_SLICE")
 
-# What only a layer norm has, and the GELU.
-REGION_SEEDS = ("GELU", "RSQRT")
+# What only a layer norm has, the GELU, and the softmax.
+REGION_SEEDS = ("GELU", "RSQRT", "SOFTMAX")
 # Part of a float region where connected with a seed: the rest of the norm, the skip connection, factors of channels.
 REGION_NEIGHBORS = ("ADD", "MEAN", "MUL", "SQUARED_DIFFERENCE", "SUB")
 # How operators take part in the ranking of tokens.

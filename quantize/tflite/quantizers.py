@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from quantize.ranges import CalibrationRanges, required
-from quantize.tflite.static import quantize_static
+from quantize.tflite.static import quantize_full, quantize_static
 from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
 
 Quantizer: TypeAlias = Callable[[bytes, CalibrationRanges | None], bytes]
@@ -17,4 +17,5 @@ QUANTIZERS: dict[str, Quantizer] = {
     "fp16": lambda model, _: to_float16(model),
     "int8-dynamic": lambda model, _: to_int8_dynamic(model),
     "int8": lambda model, ranges: quantize_static(model, required(ranges)),
+    "int8-full": lambda model, ranges: quantize_full(model, required(ranges)),
 }

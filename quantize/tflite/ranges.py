@@ -1,4 +1,5 @@
-"""Ranges that calibration cannot know or should not decide, for .tflite graphs: masks and masked attention scores.
+"""Ranges that calibration cannot know or should not decide, for .tflite graphs: masks, masked attention scores, and
+operands from which the fast kernels of a runtime ask for a zero point of 0.
 
 Rows without padding would leave a range in which padding does not differ from tokens, so what comes from a mask is
 computed instead: an integer input that is cast to float is taken as exact whole numbers, and the sums and products with
@@ -6,11 +7,13 @@ constants behind a cast of 0/1 follow from them.
 """
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from quantize.attention_scores import Interval, hides_padding, masked_range
 from quantize.errors import RecipeError
 from quantize.ranges import CalibrationRanges
 from quantize.tflite.graph import (
+    INTEGERS,
     Graph,
     Model,
     Operator,
@@ -22,10 +25,9 @@ from quantize.tflite.graph import (
     shape,
     tensor_name,
 )
-from quantize.tflite.operators import ARITHMETIC, MOVES
+from quantize.tflite.operators import ARITHMETIC, MOVES, PRODUCT, SPLITS
 
 INT8_RANGE = (-128.0, 127.0)
-_INTEGERS = (schema.TensorType.INT8, schema.TensorType.INT32)
 _PROBABILITIES = (0.0, 1.0)
 
 
@@ -37,7 +39,7 @@ def with_exact_masks(model: Model, ranges: CalibrationRanges) -> CalibrationRang
     for operator in graph.operators:
         name = op_name(model, operator)
         source = operator.inputs[0]
-        if name == "CAST" and graph.tensors[source].type in _INTEGERS and source in graph.inputs:
+        if name == "CAST" and graph.tensors[source].type in INTEGERS and source in graph.inputs:
             target = operator.outputs[0]
             low, high = ranges.ranges[tensor_name(graph.tensors[target])]
             if low < INT8_RANGE[0] or high > INT8_RANGE[1]:
@@ -86,6 +88,45 @@ def with_probabilities(model: Model, ranges: CalibrationRanges) -> CalibrationRa
             found.add(operator.outputs[0])
     names = {tensor_name(graph.tensors[index]) for index in found}
     return ranges.override(dict.fromkeys(names & set(ranges.ranges), _PROBABILITIES))
+
+
+def with_symmetric_operands(model: Model, ranges: CalibrationRanges) -> CalibrationRanges:
+    """The second operand of a product of activations (keys, values) gets zero point 0.
+
+    XNNPACK takes an int8 BATCH_MATMUL only then. It costs little, since these operands lie about zero. What the operand
+    is moved or cut from has the same scale, so it gets the range too.
+    """
+    graph = model.subgraphs[0]
+    made_by = producers(graph)
+    changes: dict[str, tuple[float, float]] = {}
+    for product in graph.operators:
+        if op_name(model, product) != PRODUCT:
+            continue
+        found = _sources(model, graph, made_by, product.inputs[1])
+        names = [tensor_name(graph.tensors[index]) for index in found]
+        known = [ranges.ranges[name] for name in names if name in ranges.ranges]
+        if known:
+            changes |= dict.fromkeys(names, symmetric_range(known))
+    return ranges.override({name: value for name, value in changes.items() if name in ranges.ranges})
+
+
+def symmetric_range(known: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The smallest range that holds these and puts zero on zero point 0."""
+    low, high = INT8_RANGE
+    step = max(max(found[0] / low, found[1] / high) for found in known)
+    return low * step, high * step
+
+
+def _sources(model: Model, graph: Graph, made_by: Mapping[int, Operator], index: int) -> list[int]:
+    """A tensor and all that it is moved or cut from."""
+    found = [index]
+    while (maker := made_by.get(index)) is not None and op_name(model, maker) in (*MOVES, *SPLITS):
+        # The axis stands in front of what a SPLIT cuts.
+        index = maker.inputs[1 if op_name(model, maker) == "SPLIT" else 0]
+        if is_constant(model, graph.tensors[index]):
+            break
+        found.append(index)
+    return found
 
 
 def with_saturated_scores(model: Model, ranges: CalibrationRanges) -> CalibrationRanges:

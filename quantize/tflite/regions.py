@@ -1,21 +1,23 @@
-"""Which operators of a .tflite graph stay in float in static int8: layer norms, GELUs, and what ranks tokens.
+"""Which operators of a .tflite graph stay in float in static int8: layer norms, GELUs, softmaxes, what ranks tokens.
 
 A layer norm is a chain of element-wise operators over sums of squares, whose ranges differ by orders of magnitude
 between tokens: rounded to eight bits at every step it loses more than all other operators of an encoder together. A
 GELU in int8 fixes one scale for all channels on both sides, though channels of a wide layer differ as much. Both cost
-next to nothing beside the products around them, which stay in int8. Why tokens are ranked in float: `significance.py`.
-Regions are found by what the operators are, never by a name, so that the quantizer and the audit agree on any file.
+next to nothing beside the products around them, which stay in int8. A softmax in int8 would lose little, but XNNPACK
+has no kernel for it: each one would cut the graph in two, and between the pieces everything is copied. In float it is
+taken, with the sum with the mask in front of it. Why tokens are ranked in float: `significance.py`. Regions are found
+by what the operators are, never by a name, so that the quantizer and the audit agree on any file.
 """
 
 from quantize import significance
 from quantize.regions import grow
-from quantize.tflite.graph import Graph, Model, Operator, is_constant, op_name, schema, tensors_of
+from quantize.tflite.graph import INTEGERS, Graph, Model, Operator, is_constant, op_name, readers, schema, tensors_of
 from quantize.tflite.operators import RANKING, REGION_MOVES, REGION_NEIGHBORS, REGION_SEEDS
 
 
 def float_region(model: Model, graph: Graph) -> set[int]:
-    """Positions of the operators that compute in float: those that rank tokens, and seeds with all neighbors and moves
-    that are connected with them.
+    """Positions of the operators that compute in float: those that rank tokens, seeds with all neighbors and moves that
+    are connected with them, and casts of whole numbers for them.
 
     In a float graph that is what shall stay in float, in a quantized one what may be: operators whose results are not
     float32 belong to no region.
@@ -32,7 +34,30 @@ def float_region(model: Model, graph: Graph) -> set[int]:
     # Two operators that read the same tensor are not connected by that, unless a candidate made it.
     tensors = {position: made.intersection(tensors_of(graph.operators[position])) for position in candidates}
     seeds = {position for position in candidates if op_name(model, graph.operators[position]) in REGION_SEEDS}
-    return grow(seeds, tensors) | significance.ranking([_step(model, graph, operator) for operator in graph.operators])
+    region = grow(seeds, tensors) | ranking_region(model, graph)
+    return region | _casts(model, graph, region)
+
+
+def ranking_region(model: Model, graph: Graph) -> set[int]:
+    """The operators of them that rank tokens: all that stays in float where everything else is int8."""
+    return significance.ranking([_step(model, graph, operator) for operator in graph.operators])
+
+
+def _casts(model: Model, graph: Graph, region: set[int]) -> set[int]:
+    """Casts of whole numbers, which are exact, that a region reads, and what brings them to int8: those of the mask."""
+    inside = {id(graph.operators[position]) for position in region}
+    read_by = readers(graph)
+    found: set[int] = set()
+    for position, operator in enumerate(graph.operators):
+        if op_name(model, operator) != "CAST":
+            continue
+        source, target = operator.inputs[0], operator.outputs[0]
+        by = read_by.get(target, [])
+        fits = graph.tensors[target].type == schema.TensorType.FLOAT32 and graph.tensors[source].type in INTEGERS
+        inner = [id(reader) in inside for reader in by]
+        if fits and any(inner) and all(i or op_name(model, r) == "QUANTIZE" for i, r in zip(inner, by, strict=True)):
+            found.add(position)
+    return found
 
 
 def _step(model: Model, graph: Graph, operator: Operator) -> significance.Step:

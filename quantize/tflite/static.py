@@ -2,27 +2,31 @@
 
 ai-edge-quantizer does the arithmetic (scales, biases, operator constraints); the ranges are ours, since its own
 calibration is a moving average that clips. An int8 input of whole numbers is exact: scale 1, zero point 0. Layer norms,
-GELUs and what ranks tokens stay in float (`regions.py`), and the dense layers beside them get channels of similar range
-(`passes/level_dense.py`). Leaves out calibration (`calibrate.py`) and the audit of the result.
+GELUs, softmaxes and what ranks tokens stay in float (`regions.py`), and the dense layers beside them get channels of
+similar range (`passes/level_dense.py`). Queries and keys do, too (`passes/level_keys.py`), and the second operands of
+products have zero point 0 (`ranges.py`): so XNNPACK takes the graph in one piece. Leaves out calibration
+(`calibrate.py`) and the audit of the result.
 """
 
 import re
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
 from quantize.ranges import CalibrationRanges
 from quantize.tflite.flatbuffer import read_model, write_model
-from quantize.tflite.graph import Model, tensor_name
+from quantize.tflite.graph import Graph, Model, tensor_name
 from quantize.tflite.passes.compact import compact
 from quantize.tflite.passes.elide_input_cast import elide_input_cast
 from quantize.tflite.passes.elide_requantize import elide_requantize
 from quantize.tflite.passes.level_dense import level_dense
+from quantize.tflite.passes.level_keys import level_keys
 from quantize.tflite.passes.set_versions import set_versions
 from quantize.tflite.passes.share_weights import share_weights
 from quantize.tflite.passes.split_dense import split_dense
-from quantize.tflite.ranges import with_exact_masks, with_probabilities, with_saturated_scores
-from quantize.tflite.regions import float_region
+from quantize.tflite.ranges import with_exact_masks, with_probabilities, with_saturated_scores, with_symmetric_operands
+from quantize.tflite.regions import float_region, ranking_region
 
 
 def quantize_static(float_model: bytes, ranges: CalibrationRanges) -> bytes:
@@ -30,14 +34,31 @@ def quantize_static(float_model: bytes, ranges: CalibrationRanges) -> bytes:
 
     An output that a layer norm makes is float.
     """
+    return _quantize(float_model, ranges, level=level_dense, kept=float_region)
+
+
+def quantize_full(float_model: bytes, ranges: CalibrationRanges) -> bytes:
+    """The same with layer norms, GELUs and softmaxes in int8, for processors without float. Costs accuracy."""
+    return _quantize(float_model, ranges, level=lambda _, found: found, kept=ranking_region)
+
+
+def _quantize(
+    float_model: bytes,
+    ranges: CalibrationRanges,
+    *,
+    level: Callable[[Model, CalibrationRanges], CalibrationRanges],
+    kept: Callable[[Model, Graph], set[int]],
+) -> bytes:
+    """`level` evens out channels beside the operators that are `kept` in float."""
     from ai_edge_quantizer import quantizer
 
     model = read_model(float_model)
     ranges = with_saturated_scores(model, with_probabilities(model, with_exact_masks(model, ranges)))
     share_weights(model)
     split_dense(model, ranges)
-    ranges = level_dense(model, ranges)
-    float_model, recipe = write_model(model), _recipe(model)
+    ranges = level(model, level_keys(model, ranges))
+    ranges = with_symmetric_operands(model, ranges)
+    float_model, recipe = write_model(model), _recipe(model, kept)
     del model
     values = {
         name: {"min": np.array(low, np.float32), "max": np.array(high, np.float32)}
@@ -57,14 +78,14 @@ def quantize_static(float_model: bytes, ranges: CalibrationRanges) -> bytes:
     return write_model(model)
 
 
-def _recipe(model: Model) -> list[dict[str, object]]:
-    """All operators in int8 except the float region, whose operators are named by their results."""
+def _recipe(model: Model, region: Callable[[Model, Graph], set[int]]) -> list[dict[str, object]]:
+    """All operators in int8 except those of the region, which are named by their results."""
     from ai_edge_quantizer import algorithm_manager, qtyping, recipe, recipe_manager
 
     manager = recipe_manager.RecipeManager()
     manager.load_quantization_recipe(recipe.static_wi8_ai8())
     graph = model.subgraphs[0]
-    kept = [graph.operators[position] for position in sorted(float_region(model, graph))]
+    kept = [graph.operators[position] for position in sorted(region(model, graph))]
     if kept:
         # One expression for all: the quantizer tries every rule on every operator. A scope ends with a semicolon.
         names = "|".join(re.escape(tensor_name(graph.tensors[operator.outputs[0]])) for operator in kept)

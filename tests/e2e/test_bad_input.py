@@ -48,6 +48,7 @@ def test_unknown_model_suggests_the_nearest(refused, json_flag):
 
 
 def test_unknown_recipe_suggests_the_nearest(refused):
+    refused("--quantize", "int8-full", words=["Format onnx", "Received: recipe 'int8-full'", "--target"])
     refused("--quantize", "int8-dynamik", words=["Unknown recipe", "Did you mean int8-dynamic?"])
 
 

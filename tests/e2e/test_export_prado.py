@@ -21,6 +21,7 @@ from models_tf.folders import manifest
 from models_tf.ops.projection import reference
 from models_tf.ops.projection.config import ProjectionConfig
 from quantize.recipe import RECIPES
+from support.conversions import EVERYWHERE
 from support.export_command import DOCUMENTS, LABELS, assert_examples_fit_their_schema, everything_under, run
 from support.reports import assert_report_is_whole
 
@@ -145,7 +146,7 @@ def test_the_clinc150_file_is_at_most_200_kb_and_json_is_all_that_is_printed(cli
     assert record["size_bytes"] <= 204_800
 
 
-@pytest.fixture(scope="session", params=list(RECIPES))
+@pytest.fixture(scope="session", params=EVERYWHERE)
 def exported(request, tiny_checkpoint, table, tmp_path_factory):
     """The tiny model in every recipe."""
     folder = tmp_path_factory.mktemp(request.param)

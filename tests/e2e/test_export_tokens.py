@@ -14,7 +14,7 @@ from exporters.commands import main as cli
 from exporters.formats.base import FORMATS, load_runner
 from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
-from quantize.recipe import RECIPES
+from support.conversions import EVERYWHERE
 from support.export_command import DOCUMENTS, assert_examples_fit_their_schema, everything_under, run
 from support.reports import assert_report_is_whole
 from support.tiny_models import LABELS, LENGTH, write_checkpoint
@@ -108,7 +108,7 @@ def assert_complete(
     return report
 
 
-@pytest.fixture(scope="session", params=list(RECIPES))
+@pytest.fixture(scope="session", params=EVERYWHERE)
 def exported(request, checkpoints, data, tmp_path_factory):
     """The command of the issue, in an empty folder."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -233,7 +233,7 @@ ELSEWHERE = {
 @pytest.mark.parametrize("name", registry.names(registry.TOKENS))
 def test_every_token_model_of_the_registry_is_exported(name, checkpoints, data, tmp_path):
     task = registry.get(name).family().heads[0]
-    for recipe in (recipe for recipe in RECIPES if recipe not in ELSEWHERE.get(name, ())):
+    for recipe in (recipe for recipe in EVERYWHERE if recipe not in ELSEWHERE.get(name, ())):
         request = ExportRequest(
             checkpoint=checkpoints(name, task), eval_data=data[task], quantize=recipe, output=tmp_path / recipe
         )

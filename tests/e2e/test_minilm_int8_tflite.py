@@ -8,7 +8,7 @@ from exporters import ExportRequest, InspectRequest, export, inspect
 from support.real_checkpoints import data_folder, minilm_sst2
 
 # 783 are right in float. The plain quantizers lose 74 to 136 of them, op by op layer norms in int8 lost 46 here.
-ROWS, AT_LEAST = 872, 774
+ROWS, AT_LEAST = 872, 779
 MAX_BYTES = 24_000_000
 
 
@@ -44,6 +44,6 @@ def test_static_int8_keeps_nearly_all_rows_of_sst2_that_are_right_in_float(tmp_p
     assert len(sizes) == 6
     assert max(sizes[:-1]) < 1.01 * min(sizes)
     assert found.plan is not None
-    # Twelve products of activations and six SOFTMAX that XNNPACK does not take, some of them next to each other.
-    assert found.plan.partitions == 14
-    assert found.plan.kept["SOFTMAX"] == 6
+    # The embedding in front, the choice of the first token behind: everything between is one piece.
+    assert found.plan.partitions == 2
+    assert set(found.plan.kept) == {"CAST", "GATHER", "MUL", "STRIDED_SLICE"}

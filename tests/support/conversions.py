@@ -17,6 +17,8 @@ from quantize.tflite import quantizers as tflite_quantizers
 from quantize.tflite.calibrate import calibrate
 
 Feed = Mapping[str, np.ndarray]
+# Recipes of both formats.
+EVERYWHERE = tuple(name for name in tflite_quantizers.QUANTIZERS if name in onnx_quantizers.QUANTIZERS)
 
 
 class Files:

@@ -13,6 +13,7 @@ from quantize.errors import RecipeError
 from quantize.recipe import RECIPES, Recipe
 from quantize.tflite.flatbuffer import read_model, write_model
 from support import tiny_files
+from support.conversions import EVERYWHERE
 
 both_formats = pytest.mark.parametrize("name", list(FORMATS))
 
@@ -28,8 +29,8 @@ def read_whole(name: str, content: bytes) -> ModelFile | None:
     """Asks a file for everything; None if it is refused, in one line."""
     try:
         file = get(name).open(content)
-        for recipe in RECIPES.values():
-            file.audit(recipe)
+        for recipe in EVERYWHERE:
+            file.audit(RECIPES[recipe])
         assert 0 <= file.zero_share() <= 1
     except InputError as error:
         message = str(error)
@@ -197,8 +198,14 @@ def test_a_path_that_cannot_be_read_is_one_line(name, tmp_path):
 
 @both_formats
 def test_every_recipe_of_every_format_has_a_quantizer_and_an_audit(name):
-    for recipe in RECIPES.values():
-        get(name).check(recipe)
+    for recipe in EVERYWHERE:
+        get(name).check(RECIPES[recipe])
+
+
+def test_onnx_has_no_recipe_without_float():
+    get("tflite").check(RECIPES["int8-full"])
+    with pytest.raises(RecipeError, match=r"onnx.*'int8-full'"):
+        get("onnx").check(RECIPES["int8-full"])
 
 
 @both_formats

@@ -22,7 +22,7 @@ from exporters.formats.tflite.tensors import (
 from quantize.tflite.graph import is_constant, op_name
 from quantize.tflite.operators import DYNAMIC_FLOAT, LOOKUP, WEIGHTED
 from quantize.tflite.passes.prepend_projection import CUSTOM_OP
-from quantize.tflite.regions import float_region
+from quantize.tflite.regions import float_region, ranking_region
 
 if TYPE_CHECKING:
     from exporters.formats.tflite.file import TfliteFile
@@ -31,7 +31,17 @@ FLOATS = ("FLOAT32", "FLOAT16")
 
 
 def _check_int8(model: Any, graph: Any) -> Iterator[str]:
-    allowed = _allowed_in_float(model, graph)
+    """Layer norms, GELUs, softmaxes and token ranking may be float."""
+    yield from _check_static(model, graph, float_region(model, graph))
+
+
+def _check_int8_full(model: Any, graph: Any) -> Iterator[str]:
+    """Only token ranking may be float."""
+    yield from _check_static(model, graph, ranking_region(model, graph))
+
+
+def _check_static(model: Any, graph: Any, region: set[int]) -> Iterator[str]:
+    allowed = _allowed_in_float(model, graph, {id(graph.operators[position]) for position in region})
     for operator in graph.operators:
         name = op_name(model, operator)
         if name == CUSTOM_OP or id(operator) in allowed:
@@ -48,14 +58,12 @@ def _check_int8(model: Any, graph: Any) -> Iterator[str]:
     yield from _check_int8_weights(model, graph)
 
 
-def _allowed_in_float(model: Any, graph: Any) -> set[int]:
-    """Ids of the operators that static int8 leaves in float: layer norms, GELUs, token ranking, and the steps into and
-    out of these regions.
+def _allowed_in_float(model: Any, graph: Any, region: set[int]) -> set[int]:
+    """Ids of the operators that may compute in float: those of the region (ids), and the steps into and out of it.
 
     A DEQUANTIZE reads int8 and feeds only such a region, or an output; a QUANTIZE ends a region in int8. So a float
     product is always found: it is in no region, and what it reads or writes is float.
     """
-    region = {id(graph.operators[position]) for position in float_region(model, graph)}
     outputs = {int(i) for i in graph.outputs}
     readers: dict[int, list[Any]] = {}
     for operator in graph.operators:
@@ -156,4 +164,5 @@ AUDITS: dict[str, Check] = {
     "fp16": _of_all_graphs(_check_fp16),
     "int8-dynamic": _of_all_graphs(_check_dynamic),
     "int8": _of_all_graphs(_check_int8),
+    "int8-full": _of_all_graphs(_check_int8_full),
 }

@@ -37,8 +37,8 @@ _FLOAT_ONLY = (
 CUSTOM = "a custom operator: the file does not say what it can do"
 FLEX = "an operator of TensorFlow itself, which has no int8"
 NO_KERNEL = "TFLite has no int8 kernel for it"
-REGION = "part of a layer norm or a GELU, which lose accuracy in 8 bits"
-RANKING = "part of a layer norm, a GELU or the ranking of tokens, which lose accuracy in 8 bits"
+REGION = "part of a layer norm or a GELU, which lose accuracy in 8 bits, or of a softmax, which is faster in float"
+RANKING = f"{REGION}, or of the ranking of tokens"
 DYNAMIC = "activations stay in float: only weights are quantized"
 CAST = "turns whole numbers into float"
 FLOAT_WEIGHTS = "its weights are left in float"
@@ -101,10 +101,10 @@ def reasons(model: Any, graph: Any, kinds: Kinds) -> Iterator[str | None]:
             yield FLOAT_WEIGHTS if _has_float_weights(model, graph, operator) else DYNAMIC
         elif name in _FLOAT_ONLY:
             yield NO_KERNEL
-        elif place in region:
-            yield RANKING if ranks else REGION
         elif name == "CAST" and kind(graph.tensors[operator.inputs[0]]) not in _FLOATS:
             yield CAST
+        elif place in region:
+            yield RANKING if ranks else REGION
         elif place in ahead:
             yield BEFORE
         elif place in behind:
