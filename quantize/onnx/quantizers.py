@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 import onnx
 
+from quantize.onnx.dynamic import to_int8_dynamic
 from quantize.onnx.static import quantize_static
-from quantize.onnx.weights import to_float16, to_float32, to_int8_dynamic
+from quantize.onnx.weights import to_float16, to_float32
 from quantize.ranges import CalibrationRanges, required
 
 Quantizer: TypeAlias = Callable[[onnx.ModelProto, CalibrationRanges | None], onnx.ModelProto]

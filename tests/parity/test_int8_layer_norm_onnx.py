@@ -13,10 +13,10 @@ from exporters.formats.base import get
 from models_tf.encoder.graph import NetworkGraph
 from quantize.onnx import static as onnx_static
 from quantize.onnx.calibrate import calibrate as calibrate_onnx
+from quantize.onnx.dynamic import to_int8_dynamic as to_int8_dynamic_onnx
 from quantize.onnx.passes.level_dense import level_dense as level_dense_onnx
 from quantize.onnx.regions import float_region
 from quantize.onnx.static import quantize_static as quantize_static_onnx
-from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
 from quantize.ranges import CalibrationRanges
 from quantize.recipe import RECIPES
 from support import tiny_files

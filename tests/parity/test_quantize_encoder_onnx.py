@@ -7,12 +7,12 @@ import onnx
 import pytest
 
 from quantize.onnx.calibrate import calibrate as calibrate_onnx
+from quantize.onnx.dynamic import to_int8_dynamic as to_int8_dynamic_onnx
 from quantize.onnx.passes.mask_table import mask_table as mask_table_onnx
 from quantize.onnx.passes.split_dense import split_dense as split_dense_onnx
 from quantize.onnx.ranges import with_fixed_ranges
 from quantize.onnx.static import quantize_static as quantize_static_onnx
 from quantize.onnx.weights import to_float16 as to_float16_onnx
-from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
 from support import tiny_files
 from support.tiny_models import CONVERTED
 

@@ -4,10 +4,10 @@ import numpy as np
 import onnx
 import pytest
 
+from quantize.onnx.dynamic import to_int8_dynamic as to_int8_dynamic_onnx
 from quantize.onnx.passes.prepend_projection import prepend_projection as prepend_projection_onnx
 from quantize.onnx.static import quantize_static as quantize_static_onnx
 from quantize.onnx.weights import to_float16 as to_float16_onnx
-from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
 from support import tiny_files
 
 VALUES = tiny_files.features(40, seed=9)

@@ -3,11 +3,11 @@ import onnx
 import pytest
 
 from exporters.formats.base import get
+from quantize.onnx.dynamic import to_int8_dynamic as to_int8_dynamic_onnx
 from quantize.onnx.passes.prepend_projection import prepend_projection as prepend_projection_onnx
 from quantize.onnx.regions import float_region
 from quantize.onnx.static import quantize_static as quantize_static_onnx
 from quantize.onnx.weights import to_float16 as to_float16_onnx
-from quantize.onnx.weights import to_int8_dynamic as to_int8_dynamic_onnx
 from quantize.recipe import RECIPES
 from quantize.tflite.flatbuffer import read_model, write_model
 from quantize.tflite.graph import op_name, schema

@@ -218,17 +218,22 @@ def _measured(graph: OnnxGraph, source: str, scale: str, zero: str, *, blocks: b
 
 
 def _later_scale(graph: OnnxGraph, node: Any) -> str:
-    """MatMulInteger gives int32, which is cast and multiplied by the scales of both operands."""
+    """MatMulInteger gives int32, which is cast and multiplied by the scales of both operands, together or not."""
     for cast in graph.readers.get(node.output[0], ()) if node.output else ():
-        for product in graph.readers.get(cast.output[0], ()) if cast.op_type == "Cast" and cast.output else ():
-            if product.op_type != "Mul":
-                continue
-            for name in product.input:
-                maker = graph.producers.get(name)
-                if name in graph.constants:
-                    return str(name)
-                if maker is not None and maker.op_type == "Mul":
-                    return str(next((each for each in maker.input if each in graph.constants), ""))
+        waiting = [cast.output[0]] if cast.op_type == "Cast" and cast.output else []
+        while waiting:
+            for product in graph.readers.get(waiting.pop(), ()):
+                if product.op_type != "Mul":
+                    continue
+                for name in product.input:
+                    maker = graph.producers.get(name)
+                    if name in graph.constants:
+                        return str(name)
+                    if maker is not None and maker.op_type == "Mul":
+                        found = next((each for each in maker.input if each in graph.constants), "")
+                        if found:
+                            return str(found)
+                waiting += product.output
     return ""
 
 

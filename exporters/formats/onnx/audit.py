@@ -146,13 +146,17 @@ def _check_dynamic(graph: OnnxGraph) -> Iterator[str]:
     for table in graph.tables():
         if table.dtype not in (np.int8, np.uint8):
             yield f"a table of Gather is {table.dtype.name}, not 8 bits: the embedding was left out"
-    fixed = Counter(node.op_type for node in graph.nodes if node.op_type in LINEAR and not _reads_table(graph, node))
+    fixed = Counter(
+        node.op_type for node in graph.nodes if node.op_type in LINEAR and not _found_while_running(graph, node)
+    )
     for kind, count in fixed.items():
         yield f"{count} {kind}: activations have fixed scales"
 
 
-def _reads_table(graph: OnnxGraph, node: Any) -> bool:
-    """Whether a DequantizeLinear reads values looked up in an 8-bit table."""
+def _found_while_running(graph: OnnxGraph, node: Any) -> bool:
+    """Whether the scales are computed, or a DequantizeLinear reads values looked up in an 8-bit table."""
+    if node.input[1] not in graph.constants:
+        return True
     source = graph.producers.get(node.input[0])
     return source is not None and source.op_type == "Gather" and source.input[0] in graph.constants
 
