@@ -3,6 +3,8 @@
 The whole job in order; each step is its own module. Only this and the command touch the file system.
 """
 
+import dataclasses
+
 from exporters.console.progress import Progress
 from exporters.data import rows
 from exporters.formats import artifacts
@@ -51,7 +53,8 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             model = source.build(data)
 
         with progress.stage("convert to " + " and ".join(request.target)):
-            converted = artifacts.convert(model.graph, request.target, artifacts.FLOAT, recipe)
+            graph = dataclasses.replace(model.graph, strip_names=request.strip_names)
+            converted = artifacts.convert(graph, request.target, artifacts.FLOAT, recipe)
             floats = artifacts.build(converted, artifacts.FLOAT)
 
         with progress.stage(f"quantize: {recipe.name}"):

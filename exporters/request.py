@@ -45,6 +45,7 @@ class ExportRequest:
     `compression` makes a BERT smaller before the export; choices by gradient or contribution use `importance_data`
     (default: `calibration_data`, never the rows to evaluate). A pruned vocabulary keeps the tokens of `vocab_data`.
     `max_size_bytes` limits every model file, `max_drop` the accuracy (in points) that each quantized file may lose.
+    `strip_names` leaves the names of inner tensors out of .tflite files: some KB smaller, and OpenVINO refuses them.
     `license` and `language` are for the model card, which cannot know them.
     """
 
@@ -69,6 +70,7 @@ class ExportRequest:
     vocab_data: tuple[Path, ...] = ()
     output: Path | None = None
     force: bool = False
+    strip_names: bool = False
     seed: int = 0
     max_size_bytes: int | None = field(default=None, metadata={"unit": "bytes"})
     max_drop: float | None = field(default=None, metadata={"unit": "points"})

@@ -85,6 +85,11 @@ def add_arguments(parser: Parser) -> None:
     )
     model.add_argument("--no-fold", dest="fold", action="store_const", const="off", help="same as --fold off")
     model.add_argument(
+        "--strip-names",
+        action="store_true",
+        help="leave the names of inner tensors out of .tflite files, for the last KB; OpenVINO refuses such a file",
+    )
+    model.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed for calibration rows and random choices (default 0)"
     )
     card = parser.add_argument_group("model card")

@@ -19,7 +19,7 @@ class Graph:
 
     `signatures` gives the number of rows of each signature. A format whose files take any number of rows makes one
     signature and tries it with `rows`. `projection` is the config of the projection op, for a second file that takes
-    text.
+    text. `strip_names` leaves out the names of inner tensors where a format stores them.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Graph:
     signatures: Mapping[str, int] = field(default_factory=lambda: {SIGNATURE: 1})
     projection: str | None = None
     rows: Mapping[str, np.ndarray] | None = None
+    strip_names: bool = False
     _traced: dict[int, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property

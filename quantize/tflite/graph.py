@@ -143,6 +143,11 @@ def builtin_code(code: OperatorCode) -> int:
     return max(code.builtinCode, code.deprecatedBuiltinCode)
 
 
+def old_code(builtin: int) -> int:
+    """For the 8-bit field, which is all that old readers know; codes past it are marked by the placeholder."""
+    return min(builtin, int(schema.BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODES))
+
+
 def op_name(model: Model, operator: Operator) -> str:
     """CONV_2D and so on; the name given by its author for a custom operator."""
     code = model.operatorCodes[operator.opcodeIndex]
@@ -207,8 +212,7 @@ def add_operator_code(model: Model, builtin: int, version: int) -> int:
             return position
     code = schema.OperatorCodeT()
     code.builtinCode, code.version = builtin, version
-    # Old readers know an 8-bit field only; codes past it are marked by the placeholder.
-    code.deprecatedBuiltinCode = min(builtin, schema.BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODES)
+    code.deprecatedBuiltinCode = old_code(builtin)
     model.operatorCodes = [*model.operatorCodes, code]
     return len(model.operatorCodes) - 1
 

@@ -17,6 +17,7 @@ import numpy as np
 from quantize.ranges import CalibrationRanges
 from quantize.tflite.flatbuffer import read_model, write_model
 from quantize.tflite.graph import Graph, Model, tensor_name
+from quantize.tflite.passes.add_biases import add_biases
 from quantize.tflite.passes.compact import compact
 from quantize.tflite.passes.elide_input_cast import elide_input_cast
 from quantize.tflite.passes.elide_requantize import elide_requantize
@@ -73,6 +74,7 @@ def _quantize(
     model = read_model(bytes(result.quantized_model))
     elide_input_cast(model)
     elide_requantize(model)
+    add_biases(model)
     set_versions(model)
     compact(model)
     return write_model(model)

@@ -6,7 +6,9 @@ LiteRT copies between the pieces, and what lies between them runs in slow kernel
 import numpy as np
 import pytest
 
+from exporters.formats.base import get
 from exporters.formats.tflite.delegation import runtime_plan
+from quantize.recipe import RECIPES
 from quantize.tflite.flatbuffer import read_model, write_model
 from quantize.tflite.graph import op_name
 from quantize.tflite.passes.level_keys import level_keys
@@ -86,3 +88,16 @@ def test_leveled_ranges_are_those_that_calibration_finds():
     assert changed
     for name in changed:
         assert np.allclose(leveled.ranges[name], measured.ranges[name], rtol=1e-4, atol=1e-4), name
+
+
+# Correlation of the answers with those of float32 that is the least for a file to be of any use.
+USEFUL = 0.9
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, "significance"])
+def test_every_family_runs_without_float(name):
+    content, floats = files(name).tflite("int8-full"), files(name).tflite("float32")
+    assert get("tflite").open(content).audit(RECIPES["int8-full"]) == []
+    values = {"features": tiny_files.features(40)} if name in tiny_files.KINDS else tiny_files.inputs(40, seed=9)
+    found, expected = (tiny_files.run_tflite(each, values)["logits"].ravel() for each in (content, floats))
+    assert np.corrcoef(found, expected)[0, 1] > USEFUL

@@ -45,7 +45,12 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
         self, model: dict[str, bytes], recipe: Recipe, graph: "Graph", calibration: "Calibration | None"
     ) -> list[Artifact]:
         return [
-            Artifact(format=self.name, graph=name, recipe=recipe.name, content=content)
+            Artifact(
+                format=self.name,
+                graph=name,
+                recipe=recipe.name,
+                content=_without_names(content) if graph.strip_names else content,
+            )
             for name, content in _quantized(model, recipe, graph, calibration)
         ]
 
@@ -107,6 +112,15 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
         from exporters.formats.tflite import profile
 
         return profile.measure(file, plan, feed, rounds)
+
+
+def _without_names(content: bytes) -> bytes:
+    from quantize.tflite.flatbuffer import read_model, write_model
+    from quantize.tflite.passes.name_tensors import strip_names
+
+    model = read_model(content)
+    strip_names(model)
+    return write_model(model)
 
 
 def _quantized(

@@ -1,9 +1,9 @@
 """Pass: leave out of a .tflite file what no runtime reads.
 
-The operators, their order and their values stay. Gone are the names of inner tensors (inputs and outputs keep theirs),
-shape signatures that equal the shape, tensors, buffers and operator codes that nothing refers to, second copies of
-equal buffers, converter metadata and descriptions, and recorded minimum / maximum values. Equal vectors and tables are
-then stored once by the writer.
+The operators, their order and their values stay. Gone are the long names of inner tensors (they get short ones,
+`name_tensors.py`), shape signatures that equal the shape, tensors, buffers and operator codes that nothing refers to,
+second copies of equal buffers, converter metadata and descriptions, and recorded minimum / maximum values. Equal
+vectors and tables are then stored once by the writer. Operator codes are in both fields, as old readers ask.
 
 What stays, and why (tried in LiteRT 2.3 and tflite-runtime 2.14): a zero point for each scale, or the file is refused;
 the scales of biases, one for each channel, or XNNPACK leaves the convolution out or fails. The weights' scales could
@@ -17,7 +17,18 @@ import numpy as np
 from quantize.rewrite import rewrite
 from quantize.tflite.conditions import in_order, nothing_unused
 from quantize.tflite.flatbuffer import table_key
-from quantize.tflite.graph import Buffer, Graph, Model, OperatorCode, Tensor, schema, tensors_of
+from quantize.tflite.graph import (
+    Buffer,
+    Graph,
+    Model,
+    OperatorCode,
+    Tensor,
+    builtin_code,
+    old_code,
+    schema,
+    tensors_of,
+)
+from quantize.tflite.passes.name_tensors import name_tensors
 
 
 @rewrite(ensures=(in_order, nothing_unused))
@@ -28,11 +39,10 @@ def compact(model: Model) -> None:
     model.metadataBuffer = None
     for graph in model.subgraphs:
         _drop_unused_tensors(model, graph)
-        outer = {*graph.inputs, *graph.outputs}
         graph.name = None
         graph.debugMetadataIndex = -1
-        for index, tensor in enumerate(graph.tensors):
-            _strip_tensor(tensor, keep_name=index in outer)
+        for tensor in graph.tensors:
+            _strip_tensor(tensor)
         for operator in graph.operators:
             operator.debugMetadataIndex = -1
             if operator.builtinOptions2Type == 0:
@@ -43,15 +53,14 @@ def compact(model: Model) -> None:
                 operator.mutatingVariableInputs = None
     _share_buffers(model)
     _drop_unused_codes(model)
+    name_tensors(model)
 
 
 def _is_empty(value: Sized | None) -> bool:
     return value is None or len(value) == 0
 
 
-def _strip_tensor(tensor: Tensor, *, keep_name: bool) -> None:
-    if not keep_name:
-        tensor.name = None
+def _strip_tensor(tensor: Tensor) -> None:
     if tensor.shapeSignature is not None and list(tensor.shapeSignature) == tensor.shape:
         tensor.shapeSignature = None
     # `hasRank` matters to a converter that imports the file; a runtime takes the shape as it stands. It is needed
@@ -113,6 +122,9 @@ def _drop_unused_codes(model: Model) -> None:
     for graph in model.subgraphs:
         for operator in graph.operators:
             code = model.operatorCodes[operator.opcodeIndex]
+            # ai-edge-quantizer leaves the old field at 0, which is ADD to those who read it.
+            code.builtinCode = builtin_code(code)
+            code.deprecatedBuiltinCode = old_code(code.builtinCode)
             key = table_key(code)
             if key not in positions:
                 positions[key] = len(codes)
