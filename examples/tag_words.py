@@ -16,11 +16,12 @@ if len(sys.argv) not in (3, 4):
     sys.exit(__doc__)
 folder, words = Path(sys.argv[1]), sys.argv[2].split()
 recipe = (sys.argv[3] if len(sys.argv) > 3 else "int8").replace("-", "_")  # as in the file names
-length = json.loads((folder / "model.json").read_text(encoding="utf-8"))["max_seq_len"]
+length = json.loads((folder / "model.json").read_text(encoding="utf-8"))["length"]
 
 tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-tokenizer.enable_truncation(length)
-tokenizer.enable_padding(length=length)
+tokenizer.enable_truncation(length["max"])
+if not length["any"]:  # else the file takes the text as long as it is
+    tokenizer.enable_padding(length=length["max"])
 encoded = tokenizer.encode(words, is_pretokenized=True)
 values = {"ids": encoded.ids, "mask": encoded.attention_mask, "segments": encoded.type_ids}
 

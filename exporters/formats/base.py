@@ -5,7 +5,7 @@ A new format is one folder with a `Format` and one row here. Imports nothing hea
 
 import contextlib
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
@@ -109,13 +109,21 @@ class Format(Protocol[FloatModel, File]):
         ...
 
     def runner(
-        self, file: File, *, inputs: tuple[str, ...], rows: int | None = None, signature: str | None = None
+        self,
+        file: File,
+        *,
+        inputs: tuple[str, ...],
+        rows: int | None = None,
+        signature: str | None = None,
+        padded: bool = False,
     ) -> "Runner":
-        """Runs a file that was opened. `rows` of a batch, where the file takes any number."""
+        """Runs a file that was opened. `rows` of a batch, where the file takes any number. `padded` rows run as they
+        are given, also where the file takes any length.
+        """
         ...
 
     def start(self, content: bytes, feed: "Feed") -> TimedRun:
-        """Loads a graph and feeds it, for measuring time. The first axis of features may be longer than in the file."""
+        """Loads a graph and feeds it, for measuring time."""
         ...
 
     def timed_graph(
@@ -127,10 +135,6 @@ class Format(Protocol[FloatModel, File]):
     def other_runtimes(self, path: Path, *, inputs: tuple[str, ...]) -> "list[Runner]":  # noqa: ARG002
         """Runners of the same file in further runtimes that are installed."""
         return []
-
-    def copies(self, content: bytes, *, own: int, length: int) -> Iterator[bytes]:
-        """Copies of a features-in graph with another sequence length, the likeliest first."""
-        raise NotImplementedError(f"{self.name} files have one sequence length")
 
     def parts(self, file: File) -> "Parts":
         """Constants and operators, for an inspection."""

@@ -19,7 +19,8 @@ class Graph:
 
     `signatures` gives the number of rows of each signature. A format whose files take any number of rows makes one
     signature and tries it with `rows`. `projection` is the config of the projection op, for a second file that takes
-    text. `strip_names` leaves out the names of inner tensors where a format stores them.
+    text. `strip_names` leaves out the names of inner tensors where a format stores them. With `any_length` the first
+    axis of every input, time, is the longest one, and files take shorter ones too.
     """
 
     name: str
@@ -29,7 +30,8 @@ class Graph:
     projection: str | None = None
     rows: Mapping[str, np.ndarray] | None = None
     strip_names: bool = False
-    _traced: dict[int, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    any_length: bool = False
+    _traced: dict[tuple[int | None, bool], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -39,12 +41,18 @@ class Graph:
     def calibration_threads(self) -> int:
         return _TOKEN_THREADS if self.projection is None else 1
 
-    def traced(self, rows: int = 1) -> Any:
-        """The concrete function for `rows` rows, traced once for all formats."""
-        if rows not in self._traced:
-            shapes = {spec.name: ((rows, *spec.shape), spec.dtype) for spec in self.inputs}
-            self._traced[rows] = trace(self.function, shapes)
-        return self._traced[rows]
+    def traced(self, rows: int | None = 1, *, any_length: bool = False) -> Any:
+        """The concrete function for `rows` rows (None: any number), traced once for all formats.
+
+        `any_length` leaves time unknown while it is traced.
+        """
+        if (rows, any_length) not in self._traced:
+            shapes = {
+                spec.name: ((rows, *((None, *spec.shape[1:]) if any_length else spec.shape)), spec.dtype)
+                for spec in self.inputs
+            }
+            self._traced[rows, any_length] = trace(self.function, shapes)
+        return self._traced[rows, any_length]
 
 
 def trace(function: Callable[..., Any], inputs: Mapping[str, tuple[tuple[int | None, ...], str]]) -> Any:

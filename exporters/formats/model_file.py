@@ -86,6 +86,14 @@ class ModelFile(ABC):
     def overhead_bytes(self) -> int:
         return self.size_bytes - self.weight_bytes
 
+    @property
+    def any_length(self) -> bool:
+        """Whether every input leaves the size behind that of the rows open: time, in the files made here."""
+        first = next(iter(self.signatures.values()))
+        return all(
+            len(info.shape) > 1 and (info.shape[1] == -1 or isinstance(info.shape[1], str)) for info in first.inputs
+        )
+
     def interface(self) -> dict[str, Any]:
         """Inputs and outputs of each signature, for app developers."""
         return {name: signature.to_dict() for name, signature in self.signatures.items()}

@@ -1,13 +1,16 @@
 """Runners: callables from named inputs to named float outputs, and `KerasRunner`, the reference of all others.
 
 Inputs and outputs are bound by name, never by position. An input is an array [rows, ...] or, for texts, a list of
-bytes; an output is float32 [rows, ...]. Leaves out runtimes (`<format>/runner.py`) and what is compared with what.
+bytes; an output is float32 [rows, ...]. A file that takes any length runs each row at its own, and what it would answer
+for padding is 0. Leaves out runtimes (`<format>/runner.py`) and what is compared with what.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+
+from models_tf.spec import MASK
 
 # Values of one input in a batch, if the runtime takes any number of rows. Graphs hold several float copies of the
 # features, so 2**21 is several times 8 MB.
@@ -37,22 +40,89 @@ class KerasRunner:
 
     name = "Keras"
 
-    def __init__(self, function: Callable[..., Any], *, inputs: tuple[str, ...], rows: int | None = None) -> None:
-        """`rows` per batch; None decides by their size."""
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        inputs: tuple[str, ...],
+        rows: int | None = None,
+        any_length: bool = False,
+        timed: Collection[str] = (),
+    ) -> None:
+        """`rows` per batch; None decides by their size. `any_length` and `timed` as in `in_batches`."""
         import tensorflow as tf
 
         self.inputs, self._batch = inputs, rows
+        self._any_length, self._timed = any_length, timed
         self._function = tf.function(function, reduce_retracing=True, autograph=False)
 
     def __call__(self, feed: Feed) -> Outputs:
         values = {name: np.asarray(feed[name]) for name in self.inputs}
-        count = rows_of(feed, self.inputs)
         size = self._batch or batch_rows(max(value[0].size for value in values.values()))
-        parts = [
-            {name: value.numpy() for name, value in self._function(**take(values, start, size)).items()}
-            for start in range(0, count, size)
-        ]
-        return joined(parts)
+
+        def run(batch: Feed) -> Outputs:
+            return {name: value.numpy() for name, value in self._function(**batch).items()}
+
+        # Rows of one length: no answer of the reference depends on padding.
+        return in_batches(values, run, size=size, any_length=self._any_length, timed=self._timed, equal=True)
+
+
+def in_batches(
+    feed: Feed,
+    run: Callable[[dict[str, Values]], Outputs],
+    *,
+    size: int,
+    any_length: bool,
+    timed: Collection[str] = (),
+    equal: bool = False,
+) -> Outputs:
+    """The outputs of all rows, from `run` on at most `size` rows at once.
+
+    `any_length`: rows run sorted by length, each batch at that of its longest row, since another length costs a runtime
+    time; `equal` puts rows of one length alone into a batch. `timed` are the outputs whose first axis behind the rows
+    is time.
+    """
+    count, lengths = len(next(iter(feed.values()))), lengths_of(feed) if any_length else None
+    whole: Outputs = {}
+    for rows in _batches(count, lengths, size, equal=equal):
+        batch = {name: _picked(values, rows) for name, values in feed.items()}
+        if lengths is not None:
+            batch = {name: np.asarray(values)[:, : lengths[rows].max()] for name, values in batch.items()}
+        for name, values in run(batch).items():
+            if name not in whole:
+                shape = list(values.shape[1:])
+                if lengths is not None and name in timed:
+                    shape[0] = np.shape(next(iter(feed.values())))[1]
+                whole[name] = np.zeros((count, *shape), values.dtype)
+            if lengths is not None and name in timed:
+                for row, answer in zip(rows, values, strict=False):  # a batch may be filled up
+                    whole[name][row, : lengths[row]] = answer[: lengths[row]]
+            else:
+                whole[name][rows] = values[: len(rows)]
+    return whole
+
+
+def _batches(count: int, lengths: np.ndarray | None, size: int, *, equal: bool) -> Iterator[np.ndarray]:
+    """The numbers of the rows of each batch."""
+    order = np.arange(count) if lengths is None else np.argsort(lengths, kind="stable")
+    groups = [order]
+    if lengths is not None and equal:
+        groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
+    for group in groups:
+        for start in range(0, len(group), size):
+            yield group[start : start + size]
+
+
+def lengths_of(feed: Feed) -> np.ndarray:
+    """The number of places up to the last token of each row, at least 1: by the mask, or by features that are not 0."""
+    values = np.asarray(feed[MASK] if MASK in feed else next(iter(feed.values())))
+    used = values != 0 if values.ndim == 2 else (values != 0).any(axis=tuple(range(2, values.ndim)))
+    last: np.ndarray = used.shape[1] - used[:, ::-1].argmax(axis=1)
+    return np.where(used.any(axis=1), last, 1)
+
+
+def _picked(values: Values, rows: np.ndarray) -> Values:
+    return values[rows] if isinstance(values, np.ndarray) else [values[int(row)] for row in rows]
 
 
 def joined(parts: Sequence[Outputs]) -> Outputs:

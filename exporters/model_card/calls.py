@@ -28,8 +28,7 @@ from ai_edge_litert.interpreter import Interpreter
 from tokenizers import Tokenizer
 
 tokenizer = Tokenizer.from_file("tokenizer.json")
-tokenizer.enable_truncation({length})
-tokenizer.enable_padding(length={length})
+tokenizer.enable_truncation({length}){padding}
 row = tokenizer.encode({text})
 values = {{"ids": row.ids, "mask": row.attention_mask, "segments": row.type_ids}}
 run = Interpreter("{file}").get_signature_runner("serving_default")
@@ -41,8 +40,7 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 tokenizer = Tokenizer.from_file("tokenizer.json")
-tokenizer.enable_truncation({length})
-tokenizer.enable_padding(length={length})
+tokenizer.enable_truncation({length}){padding}
 row = tokenizer.encode({text})
 values = {{"ids": row.ids, "mask": row.attention_mask, "segments": row.type_ids}}
 session = onnxruntime.InferenceSession("{file}")
@@ -67,11 +65,14 @@ def python(files: Mapping[str, Signature], *, max_seq_len: int, text: str) -> st
         graph = TEXT if TEXT in names else FEATURES if FEATURES in names else None
         found = _PYTHON.get((_ending(file), graph))
         if found is not None:
-            return found.format(file=file, output=signature.outputs[0].name, length=max_seq_len, text=text)
+            padding = "" if _is_open(signature) else f"\ntokenizer.enable_padding(length={max_seq_len})"
+            return found.format(
+                file=file, output=signature.outputs[0].name, length=max_seq_len, text=text, padding=padding
+            )
     return None
 
 
-def kotlin(files: Mapping[str, Signature]) -> str | None:
+def kotlin(files: Mapping[str, Signature], *, max_seq_len: int) -> str | None:
     """For the first .tflite file that the stock runtime runs, which is not the one that takes text."""
     for file, signature in files.items():
         if _ending(file) != "tflite" or any(info.name == TEXT for info in signature.inputs):
@@ -80,10 +81,10 @@ def kotlin(files: Mapping[str, Signature]) -> str | None:
         return _KOTLIN.format(
             library=_LIBRARY,
             file=file,
-            inputs="\n".join(f"val {info.name} = {_input(info)}" for info in signature.inputs),
+            inputs="\n".join(f"val {info.name} = {_input(info, max_seq_len)}" for info in signature.inputs),
             given=", ".join(f'"{info.name}" to {info.name}' for info in signature.inputs),
             output=answer.name,
-            answer=_output(answer),
+            answer=_output(answer, max_seq_len),
         )
     return None
 
@@ -96,15 +97,21 @@ def _ending(file: str) -> str:
     return file.rpartition(".")[2]
 
 
-def _input(info: TensorInfo) -> str:
-    size = " * ".join(str(size) for size in info.shape[1:])
+def _is_open(signature: Signature) -> bool:
+    """Whether a row may have any length."""
+    return any(not isinstance(size, int) or size < 0 for info in signature.inputs for size in info.shape[1:])
+
+
+def _input(info: TensorInfo, longest: int) -> str:
+    size = " * ".join(str(longest if size == -1 else size) for size in info.shape[1:])
     if info.name == FEATURES:
         return f"ByteBuffer.allocateDirect({size})  // filled by `Projection` of examples/android/TextClassifier.kt"
-    return f"Array(1) {{ IntArray({size}) }}  // from the tokenizer, padded with 0"
+    padding = "or as many as the text has" if -1 in info.shape else "padded with 0"
+    return f"Array(1) {{ IntArray({size}) }}  // from the tokenizer, {padding}"
 
 
-def _output(info: TensorInfo) -> str:
-    made, sizes = _ARRAYS.get(info.dtype, "FloatArray"), info.shape[1:]
+def _output(info: TensorInfo, longest: int) -> str:
+    made, sizes = _ARRAYS.get(info.dtype, "FloatArray"), [longest if size == -1 else size for size in info.shape[1:]]
     array = f"{made}({sizes[-1]})" if sizes else f"{made}(1)"
     for size in reversed(sizes[:-1]):
         array = f"Array({size}) {{ {array} }}"

@@ -129,7 +129,7 @@ def _beside(files: Mapping[str, Signature]) -> list[str]:
 
 def _use(files: Mapping[str, Signature], max_seq_len: int, task: str) -> list[str]:
     python = calls.python(files, max_seq_len=max_seq_len, text=_TEXTS.get(task, '"some text"'))
-    kotlin = calls.kotlin(files)
+    kotlin = calls.kotlin(files, max_seq_len=max_seq_len)
     parts = [] if python is None else ["### Python", f"```python\n{python}```"]
     parts += [] if kotlin is None else ["### Kotlin", f"```kotlin\n{kotlin}```"]
     return ["## Use it", *parts] if parts else []

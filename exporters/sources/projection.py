@@ -105,10 +105,11 @@ class ProjectionModel:
             inputs=(TensorSpec(name=FEATURES, shape=shape, dtype="int8"),),
             signatures={SIGNATURE: 1, checks.BATCH_SIGNATURE: checks.BATCH},
             projection=self.source.projection.config.to_text(),
+            any_length=self.model.any_length,
         )
 
     def describe(self) -> dict[str, Any]:
-        return self.source.describe()
+        return {**self.source.describe(), "any_length": self.model.any_length}
 
     def side_files(self, placed: Sequence[Placed]) -> dict[str, str | bytes]:
         return {
@@ -117,6 +118,7 @@ class ProjectionModel:
                 self.source.projection.config,
                 {one.name: _single(one.file.interface()) for one in placed},
                 multi_label=self.source.checkpoint.config.multi_label,
+                any_length=self.model.any_length,
             ),
         }
 
@@ -147,7 +149,7 @@ class ProjectionModel:
         config = self.source.projection.config
         if graph == TEXT:
             return {config.pad_to: {TEXT: [self.text.encode()]}}
-        lengths = sorted({*LENGTHS, config.pad_to})
+        lengths = sorted({*(LENGTHS if self.model.any_length else ()), config.pad_to})
         return {length: {FEATURES: random_features(length, config.feature_size)} for length in lengths}
 
 

@@ -13,19 +13,29 @@ from models_tf.ops.projection.config import ProjectionConfig
 
 FORMAT = "export-mobile-projection/1"
 _ABOUT = (
-    "Features are int8 [1, max_seq_len, feature_size], zero after the last token. `config` holds every setting; "
+    "Features are int8 [1, length, feature_size], zero after the last token. `config` holds every setting; "
     "`config_text` is the same for the op. examples.json has texts with their features and answers."
 )
 
+_ANY_LENGTH = "Features of fewer tokens than max_seq_len need no padding, and padding changes no answer."
+_ONE_LENGTH = "The length is always max_seq_len."
+
 
 def projection_file(
-    config: ProjectionConfig, files: Mapping[str, Mapping[str, Any]], *, multi_label: bool = False
+    config: ProjectionConfig,
+    files: Mapping[str, Mapping[str, Any]],
+    *,
+    multi_label: bool = False,
+    any_length: bool = False,
 ) -> str:
-    """The text of projection.json. `files` says input and output of each model file."""
+    """The text of projection.json. `files` says input and output of each model file. With `any_length` those that take
+    features take shorter ones as well.
+    """
     document = {
         "format": FORMAT,
-        "about": _ABOUT,
+        "about": f"{_ABOUT} {_ANY_LENGTH if any_length else _ONE_LENGTH}",
         "max_seq_len": config.pad_to,
+        "length": {"max": config.pad_to, "any": any_length},
         "feature_size": config.feature_size,
         "config": config.to_dict(),
         "config_text": config.to_text(),

@@ -35,11 +35,17 @@ _LOGITS_OF = {
     "token-classification": "for each token one number for each label; the largest is the answer",
 }
 _ABOUT = (
-    "Inputs are int32 [1, max_seq_len] (files whose shape says batch take several rows), bound by name. "
-    "A row is [CLS] text [SEP], or [CLS] text [SEP] second text [SEP], "
-    "padded with pad_id; too long texts lose tokens from the end of the longer one. An int8 output q stands for "
+    "Inputs are int32 [1, length] (files whose shape says batch take several rows), bound by name. "
+    "A row is [CLS] text [SEP], or [CLS] text [SEP] second text [SEP]; "
+    "too long texts lose tokens from the end of the longer one. An int8 output q stands for "
     "(q - zero_point) * scale. examples.json has texts with their inputs and answers."
 )
+
+_ANY_LENGTH = (
+    "Any length up to length.max will do, and a short input takes less time: no padding is needed, and padding changes "
+    "no answer."
+)
+_ONE_LENGTH = "The length is always max_seq_len, since the model keeps a fixed number of tokens: pad with pad_id."
 
 
 def token_file(
@@ -52,8 +58,11 @@ def token_file(
     tokenizer: Tokenizer | None,
     trained: bool = True,
     multi_label: bool = False,
+    any_length: bool = False,
 ) -> str:
-    """The text of model.json. `files` gives the inputs and outputs of each model file."""
+    """The text of model.json. `files` gives the inputs and outputs of each model file. With `any_length` they take
+    shorter inputs as well.
+    """
     vocabulary = VOCAB if tokenizer is None else _vocabulary(tokenizer)
     meanings = {
         **_MEANINGS,
@@ -63,10 +72,11 @@ def token_file(
     used = {entry["name"] for file in files.values() for entry in _entries(file)}
     document = {
         "format": FORMAT,
-        "about": _ABOUT,
+        "about": f"{_ABOUT} {_ANY_LENGTH if any_length else _ONE_LENGTH}",
         "task": task,
         "trained": trained,
         "max_seq_len": max_seq_len,
+        "length": {"max": max_seq_len, "any": any_length},
         "inputs": list(inputs),
         "meanings": {name: meaning for name, meaning in meanings.items() if name in used},
         "labels": list(labels),

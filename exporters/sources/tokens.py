@@ -56,6 +56,8 @@ _ONE_OR_TWO = (CLASSIFICATION, REGRESSION)
 # Rows that give the ranges for rewrites and mask: the largest values settle early, and each row costs time.
 _SHOWN_ROWS = 64
 _BATCH = 16
+# Tokens of the rows that time is measured with, beside the longest.
+_TIMED_LENGTHS = (16, 32, 64, 128)
 # Rows whose words the report shows.
 _EXPLAINED_ROWS = 3
 # Models with 4 MB of float weights or more calibrate on fewer rows. Measured with 12 layers trained on SST-2: ranges of
@@ -129,6 +131,7 @@ class TokenSource:
             fold=self.request.fold,
             max_seq_len=self.max_seq_len,
             one_segment=self._one_segment(rows),
+            any_length=not checkpoint.config.retention,
             # Only static int8 gains from similar ranges.
             rows=shown if rows.calibration is not None else None,
         )
@@ -175,6 +178,7 @@ class TokenModel:
             function=self.traced,
             inputs=inputs,
             rows={spec.name: self.shown[spec.name] for spec in inputs},
+            any_length=self.traced.any_length,
         )
 
     def describe(self) -> dict[str, Any]:
@@ -189,6 +193,7 @@ class TokenModel:
             "multi_label": checkpoint.problem_type == MULTI_LABEL,
             "parameters": int(sum(value.size for value in checkpoint.tensors.values())),
             "max_seq_len": self.source.max_seq_len,
+            "any_length": self.graph.any_length,
             "layers": config.num_layers,
             "vocab_size": config.vocab_size,
             "inputs": list(self.graph.input_names),
@@ -214,6 +219,7 @@ class TokenModel:
             tokenizer=source.tokenizer,
             trained=source.checkpoint.trained,
             multi_label=source.checkpoint.problem_type == MULTI_LABEL,
+            any_length=self.graph.any_length,
         )
         return files
 
@@ -231,14 +237,12 @@ class TokenModel:
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
         function = self._with_margin if drops_tokens(self.source.checkpoint.config) else self.encoder
         names, exported = self.graph.input_names, self.traced
-        keras = KerasRunner(function, inputs=(IDS, MASK, SEGMENTS), rows=_BATCH)
+        make = functools.partial(KerasRunner, rows=_BATCH, any_length=exported.any_length, timed=exported.timed_outputs)
+        keras = make(function, inputs=(IDS, MASK, SEGMENTS))
         # A file rounds as the exported network does, which may be more than the reference: both are asked.
         precisions = (
-            (keras, KerasRunner(self.encoder.exact, inputs=keras.inputs, rows=_BATCH)),
-            (
-                KerasRunner(exported.__call__, inputs=names, rows=_BATCH),
-                KerasRunner(exported.exact, inputs=names, rows=_BATCH),
-            ),
+            (keras, make(self.encoder.exact, inputs=keras.inputs)),
+            (make(exported.__call__, inputs=names), make(exported.exact, inputs=names)),
         )
         return checks.for_tokens(keras, references, placed, inputs=names, precisions=precisions)
 
@@ -269,7 +273,12 @@ class TokenModel:
         return found.texts
 
     def timed_rows(self, graph: str) -> dict[int, Feed]:  # noqa: ARG002 - there is one graph
-        return {self.source.max_seq_len: {name: self.shown[name][:1] for name in self.graph.input_names}}
+        longest = self.source.max_seq_len
+        shorter = [length for length in _TIMED_LENGTHS if length < longest] if self.graph.any_length else []
+        return {
+            length: {name: self.shown[name][:1, :length] for name in self.graph.input_names}
+            for length in (*shorter, longest)
+        }
 
 
 def _random(request: ExportRequest) -> EncoderCheckpoint:

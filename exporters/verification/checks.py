@@ -1,7 +1,9 @@
 """What is compared with what: the runners of a run, in an order in which each reference comes first.
 
 Projection models: Keras <- float features-in <- quantized features-in, and for each of them <- its further signatures,
-<- text-in, and <- the same file in another runtime, where one is installed.
+<- text-in, and <- the same file in another runtime, where one is installed. A file that takes any length runs each row
+at its own; further signatures and text-in are compared with the same file on padded rows, since sums of other lengths
+round otherwise.
 Token models: Keras <- float, within float rounding; Keras <- quantized; <- the same file in another runtime.
 """
 
@@ -27,20 +29,26 @@ def for_projection(keras: Runner, placed: Iterable[Placed], *, rows: int) -> tup
     """Checks for all rows, and probes. Float files come first in `placed`; `rows` of a batch."""
     checks, probes = [Check(runner=keras, against=None)], []
     features: dict[str, str] = {}  # format -> name of the features-in runner that came last
+    padded: dict[str, str] = {}  # the same with padded rows
     for one in placed:
         inputs, recipe = (one.graph,), one.recipe
         runner = one.runner(inputs, rows=rows)
         if one.graph == FEATURES:
             against = keras.name if recipe.name == FLOAT.name else features.get(one.format.name, keras.name)
             checks.append(Check(runner=runner, against=against, limit=recipe.atol))
-            features[one.format.name] = runner.name
+            features[one.format.name] = padded[one.format.name] = runner.name
+            options = {"padded": True} if one.file.any_length else {}
+            if one.file.any_length:
+                same = one.format.runner(one.file, inputs=inputs, rows=rows, padded=True)
+                checks.append(Check(runner=same, against=runner.name, limit=recipe.atol, scored=False))
+                padded[one.format.name] = same.name
             for signature in one.file.signatures:
                 if signature != SIGNATURE:
-                    batched = one.format.runner(one.file, inputs=inputs, signature=signature)
-                    checks.append(Check(runner=batched, against=runner.name, limit=recipe.batch_atol))
+                    batched = one.format.runner(one.file, inputs=inputs, signature=signature, **options)
+                    checks.append(Check(runner=batched, against=padded[one.format.name], limit=recipe.batch_atol))
         else:
             # The features-in graph with one op in front; on the same runtime there is nothing to differ.
-            checks.append(Check(runner=runner, against=features[one.format.name], limit=EXACT))
+            checks.append(Check(runner=runner, against=padded[one.format.name], limit=EXACT))
         others = one.format.other_runtimes(one.path, inputs=inputs)
         probes += [Check(runner=probe, against=runner.name, limit=recipe.atol) for probe in others]
     return checks, probes

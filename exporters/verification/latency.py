@@ -1,8 +1,7 @@
 """Latency of the files: one row, one thread, median and quartiles, at the sequence lengths of the given rows.
 
-For other lengths than the file's own, a copy of the features-in graph is made in memory (`other_length.py`). The times
-are those of the exporting machine: they rank files and do not predict a phone. A file that cannot be timed gives a
-note, never an error.
+A file that takes any length is resized. The times are those of the exporting machine: they rank files and do not
+predict a phone. A file that cannot be timed gives a note, never an error.
 """
 
 import time
@@ -31,7 +30,7 @@ def latencies(
         feeds = rows(one.graph)
         for length in feeds:
             try:
-                times = _times_ms(_run(one, feeds, length, own))
+                times = _times_ms(_run(one, feeds[length], length, own))
             except Exception as error:  # noqa: BLE001 - the files are verified: a runtime error here must not lose them
                 failed.setdefault((one.name, _first_line(error)), []).append(length)
             else:
@@ -68,18 +67,7 @@ def _times_ms(run: Callable[[], Any]) -> list[float]:
     return times
 
 
-def _run(placed: Placed, feeds: Mapping[int, Feed], length: int, own: int) -> Callable[[], Any]:
-    start, content = placed.format.start, placed.file.content
-    first = start(content, feeds[own])
-    if length == own:
-        return first.run
-    reason: Exception | None = None
-    for copy in placed.format.copies(content, own=own, length=length):
-        try:
-            made = start(copy, feeds[length])
-        except Exception as error:  # noqa: BLE001 - time on the wrong axis: each runtime has its own error for that
-            reason = reason or error
-            continue
-        if made.shapes == first.shapes:
-            return made.run
-    raise ValueError("no copy of the graph has this length") from reason
+def _run(placed: Placed, feed: Feed, length: int, own: int) -> Callable[[], Any]:
+    if length != own and not placed.file.any_length:
+        raise ValueError("the file takes one length")
+    return placed.format.start(placed.file.content, feed).run

@@ -138,9 +138,10 @@ class _Pass:
         if time is not None:
             return -1, time
         # Ranking and training need the number of tokens itself.
-        if batch is None or self._ranks_tokens or self.options.training:
+        if self._ranks_tokens or self.options.training:
             return -1, tf.shape(ids)[1]
-        return batch, -1
+        # Shapes in ONNX are of 64 bits: others would be cast.
+        return (-1, tf.shape(ids, tf.int64)[1]) if batch is None else (batch, -1)
 
     def _bias(self) -> tf.Tensor:
         return tf.reshape((1.0 - self.real) * self.options.mask_value, (self.lead, 1, 1, self.time))
@@ -151,7 +152,7 @@ class _Pass:
     def _positions(self, ids: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
         """[time, channel], or [batch, time, channel] if they are looked up."""
         table = self.table["position_embedding"]
-        if ids.shape[1] is None and not self.options.training:
+        if self.lead != -1:
             # 0, 1, 2 and so on in the shape of the input. `range` and a slice up to the length give TFLite tensors
             # whose size it learns only while it runs, and XNNPACK takes none of what follows.
             return tf.gather(table, tf.cumsum(tf.maximum(mask, 1), 1, exclusive=True))
@@ -272,7 +273,9 @@ class _Pass:
         """That many tokens, or all if there are fewer, as the size of a reshape; -1 stays -1."""
         if tokens == 1:
             return 1
-        return min(tokens, self.time) if isinstance(self.time, int) else tf.minimum(tokens, self.time)
+        if isinstance(self.time, int):
+            return min(tokens, self.time)
+        return tf.minimum(tf.constant(tokens, self.time.dtype), self.time)
 
     def _ffn(self, layer: str, number: int, h: tf.Tensor, real: tf.Tensor, taken: Any) -> tf.Tensor:
         name, last = f"{layer}.ffn.{number}", number == self.config.num_ffn - 1

@@ -8,9 +8,11 @@ import numpy as np
 import tensorflow as tf
 
 from models_tf.encoder import forward
-from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING
+from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 from models_tf.encoder.network import Network
 from models_tf.spec import END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS, TensorSpec
+
+_TIMED = (HIDDEN, START_LOGITS, END_LOGITS)
 
 
 class NetworkGraph:
@@ -23,6 +25,11 @@ class NetworkGraph:
         if not mask_value < 0:
             raise ValueError(f"`mask_value` must be below zero. Received: {mask_value}.")
         self.network, self.max_seq_len, self.mask_value = network, max_seq_len, mask_value
+
+    @property
+    def any_length(self) -> bool:
+        """Whether inputs may also be shorter. A layer that drops tokens keeps a fixed number of them."""
+        return not self.network.config.retention
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
@@ -40,6 +47,12 @@ class NetworkGraph:
         elif head.kind == QUESTION_ANSWERING:
             shapes = {START_LOGITS: (time,), END_LOGITS: (time,)}
         return tuple(TensorSpec(name=name, shape=shape, dtype="float32") for name, shape in shapes.items())
+
+    @property
+    def timed_outputs(self) -> tuple[str, ...]:
+        """Those with a value for each token."""
+        of_words = self.network.head.kind == TOKEN_CLASSIFICATION
+        return tuple(spec.name for spec in self.outputs if spec.name in _TIMED or (of_words and spec.name == LOGITS))
 
     def __call__(self, **inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         return self._run(self.table, inputs)

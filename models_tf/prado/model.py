@@ -18,6 +18,8 @@ from models_tf.prado.config import BRANCHES, PradoConfig
 class Prado(keras.Model):
     """int8 features `[batch, time, feature]`, column 0 marking real tokens -> logits `[batch, label]`."""
 
+    any_length = True  # of the exported graph
+
     def __init__(self, config: PradoConfig) -> None:
         super().__init__(name="prado")
         self.config = config
@@ -52,7 +54,7 @@ class Prado(keras.Model):
         self(tf.zeros((1, 1, config.projection.feature_size), tf.int8))  # creates the weights
 
     def call(self, features: tf.Tensor, training: bool = False) -> tf.Tensor:
-        x = tf.expand_dims(tf.cast(features, tf.float32), 1)  # [batch, 1, time, feature]
+        x = _with_height(tf.cast(features, tf.float32))  # [batch, 1, time, feature]
         if training:
             x = drop_tokens(x, self.config.token_dropout)
         mask = x[..., :1]
@@ -77,3 +79,10 @@ class Prado(keras.Model):
     def features_to_logits(self, features: tf.Tensor) -> tf.Tensor:
         """The inference graph, as exported."""
         return self(features, training=False)
+
+
+def _with_height(x: tf.Tensor) -> tf.Tensor:
+    """[batch, time, feature] as images of height one."""
+    batch, time, size = x.shape
+    # Of `expand_dims` with an unknown size TFLite makes an operator that quantizers leave in float.
+    return tf.expand_dims(x, 1) if batch is None or time is not None else tf.reshape(x, (batch, 1, -1, size))

@@ -16,6 +16,8 @@ from models_tf.sgnn.config import SgnnConfig
 class Sgnn(keras.Model):
     """int8 features `[batch, time, feature]` -> logits `[batch, label]`."""
 
+    any_length = False  # the length is part of the exported weights: see `MeanDense`
+
     def __init__(self, config: SgnnConfig) -> None:
         super().__init__(name="sgnn")
         self.config = config

@@ -6,12 +6,24 @@ import onnx
 
 from quantize.arrays import Array
 
+# The open sizes of inputs and outputs, and what a model's metadata call the largest length.
+BATCH, LENGTH, LONGEST = "batch", "length", "max_length"
+
 
 def copied(model: onnx.ModelProto) -> onnx.ModelProto:
     """A model of its own with the same content."""
     result = onnx.ModelProto()
     result.CopyFrom(model)
     return result
+
+
+def longest(model: onnx.ModelProto) -> int:
+    """How many tokens a model of any length takes at most, as it says; 0 if it does not."""
+    return next((int(item.value) for item in model.metadata_props if item.key == LONGEST), 0)
+
+
+def set_longest(model: onnx.ModelProto, length: int) -> None:
+    model.metadata_props.append(onnx.StringStringEntryProto(key=LONGEST, value=str(length)))
 
 
 def constants(graph: onnx.GraphProto) -> dict[str, onnx.TensorProto]:

@@ -3,7 +3,7 @@
 import onnx
 
 from quantize.attention_scores import hides_padding, masked_range
-from quantize.onnx.graph import producers, readers
+from quantize.onnx.graph import longest, producers, readers
 from quantize.onnx.operators import SCORES
 from quantize.ranges import CalibrationRanges
 
@@ -45,7 +45,7 @@ def _lowest(ranges: CalibrationRanges, made_by: dict[str, onnx.NodeProto], name:
 
 
 def _last_axes(model: onnx.ModelProto) -> dict[str, int]:
-    """Size of the last axis where it is known."""
+    """Size of the last axis where it is known; of an open one the largest, if the model says that."""
     values = onnx.shape_inference.infer_shapes(model).graph.value_info
     shapes = {value.name: value.type.tensor_type.shape.dim for value in values}
-    return {name: shape[-1].dim_value for name, shape in shapes.items() if shape}
+    return {name: shape[-1].dim_value or longest(model) for name, shape in shapes.items() if shape}

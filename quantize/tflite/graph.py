@@ -200,6 +200,13 @@ def producers(graph: Graph) -> dict[int, Operator]:
     return {index: operator for operator in graph.operators for index in operator.outputs}
 
 
+def looks_up_positions(model: Model, graph: Graph, operator: Operator) -> bool:
+    """Whether it reads the rows 0, 1, 2 and so on of a float table, as a graph of any length reads its positions."""
+    if op_name(model, operator) != "GATHER" or graph.tensors[operator.inputs[0]].type != schema.TensorType.FLOAT32:
+        return False
+    return any(op_name(model, other) == "CUMSUM" and operator.inputs[1] in other.outputs for other in graph.operators)
+
+
 def tensors_of(operator: Operator) -> list[int]:
     """Inputs, those left out aside, and outputs."""
     return [index for index in (*operator.inputs, *operator.outputs) if index >= 0]

@@ -5,13 +5,25 @@ between tokens: rounded to eight bits at every step it loses more than all other
 GELU in int8 fixes one scale for all channels on both sides, though channels of a wide layer differ as much. Both cost
 next to nothing beside the products around them, which stay in int8. A softmax in int8 would lose little, but XNNPACK
 has no kernel for it: each one would cut the graph in two, and between the pieces everything is copied. In float it is
-taken, with the sum with the mask in front of it. Why tokens are ranked in float: `significance.py`. Regions are found
-by what the operators are, never by a name, so that the quantizer and the audit agree on any file.
+taken, with the sum with the mask in front of it. Why tokens are ranked in float: `significance.py`. Positions are
+looked up where a graph takes any length; their table is small, and stays in float beside a layer norm. Regions are
+found by what the operators are, never by a name, so that the quantizer and the audit agree on any file.
 """
 
 from quantize import significance
 from quantize.regions import grow
-from quantize.tflite.graph import INTEGERS, Graph, Model, Operator, is_constant, op_name, readers, schema, tensors_of
+from quantize.tflite.graph import (
+    INTEGERS,
+    Graph,
+    Model,
+    Operator,
+    is_constant,
+    looks_up_positions,
+    op_name,
+    readers,
+    schema,
+    tensors_of,
+)
 from quantize.tflite.operators import RANKING, REGION_MOVES, REGION_NEIGHBORS, REGION_SEEDS
 
 
@@ -35,7 +47,7 @@ def float_region(model: Model, graph: Graph) -> set[int]:
     tensors = {position: made.intersection(tensors_of(graph.operators[position])) for position in candidates}
     seeds = {position for position in candidates if op_name(model, graph.operators[position]) in REGION_SEEDS}
     region = grow(seeds, tensors) | ranking_region(model, graph)
-    return region | _casts(model, graph, region)
+    return region | _casts(model, graph, region) | _positions(model, graph, region)
 
 
 def ranking_region(model: Model, graph: Graph) -> set[int]:
@@ -58,6 +70,18 @@ def _casts(model: Model, graph: Graph, region: set[int]) -> set[int]:
         if fits and any(inner) and all(i or op_name(model, r) == "QUANTIZE" for i, r in zip(inner, by, strict=True)):
             found.add(position)
     return found
+
+
+def _positions(model: Model, graph: Graph, region: set[int]) -> set[int]:
+    """Look-ups of positions that a region alone reads."""
+    inside = {id(graph.operators[position]) for position in region}
+    read_by = readers(graph)
+    return {
+        position
+        for position, operator in enumerate(graph.operators)
+        if looks_up_positions(model, graph, operator)
+        and all(id(reader) in inside for reader in read_by.get(operator.outputs[0], ()))
+    }
 
 
 def _step(model: Model, graph: Graph, operator: Operator) -> significance.Step:

@@ -21,6 +21,7 @@ from quantize.tflite.graph import (
     add_tensor,
     float_values,
     is_constant,
+    looks_up_positions,
     new_operator,
     new_product,
     op_name,
@@ -152,11 +153,15 @@ def _level_rows(
 
 
 def _quantize_lookups(model: Model, graph: Graph, constants: dict[int, Array]) -> None:
-    """Tables that GATHER reads as int8 with one scale (it knows no other), a DEQUANTIZE behind each lookup."""
+    """Tables that GATHER reads as int8 with one scale (it knows no other), a DEQUANTIZE behind each lookup.
+
+    Positions stay in float: few bytes, and with one scale they round more than all words do.
+    """
     used: dict[int, set[str]] = {}
     for operator in graph.operators:
         for position, index in enumerate(operator.inputs):
-            kind = "table" if position == 0 and op_name(model, operator) == LOOKUP else "other"
+            table = position == 0 and op_name(model, operator) == LOOKUP
+            kind = "table" if table and not looks_up_positions(model, graph, operator) else "other"
             used.setdefault(index, set()).add(kind)
     tables = {i for i, values in constants.items() if used.get(i) == {"table"} and values.size >= MIN_WEIGHT_ELEMENTS}
     for index in sorted(tables):

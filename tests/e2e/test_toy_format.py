@@ -165,7 +165,7 @@ def test_a_third_format_is_one_row_of_a_table(toy, recipe, tiny_checkpoint, tmp_
     assert [parity.candidate for parity in report.parity][-1] == f"features_{recipe}.graphdef on TensorFlow"
     assert report.parity[-1].max_abs < 0.1
     assert {row.seq_len for row in report.latency} == {12}
-    assert any("one sequence length" in note for note in report.notes)
+    assert any("the file takes one length" in note for note in report.notes)
     assert file.name in json.loads((tmp_path / "out" / "projection.json").read_text())["files"]
 
 

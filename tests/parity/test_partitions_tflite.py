@@ -20,7 +20,7 @@ from support.conversions import Files
 FAMILIES = ("outliers", "mobilebert", "albert", "ghosts on heads", "ghosts on outputs", "prado", "sgnn")
 TOKENS = ("outliers", "mobilebert", "albert")
 # Before the graph's first product: whole numbers, tables.
-IN_FRONT = {"CAST", "GATHER", "MUL"}
+IN_FRONT = {"CAST", "GATHER", "MUL", "CUMSUM", "MAXIMUM"}
 
 
 def files(name: str) -> Files:

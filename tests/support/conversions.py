@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from exporters.formats.graph import trace
+from exporters.formats import base
+from exporters.formats.graph import Graph
 from exporters.formats.onnx.convert import to_onnx
-from exporters.formats.tflite.convert import to_tflite
+from models_tf.spec import TensorSpec
 from quantize.onnx import quantizers as onnx_quantizers
 from quantize.onnx.calibrate import calibrate as calibrate_onnx
 from quantize.ranges import CalibrationRanges
@@ -22,25 +23,39 @@ EVERYWHERE = tuple(name for name in tflite_quantizers.QUANTIZERS if name in onnx
 
 
 class Files:
-    """Made when they are asked for. `calibration` gives rows for the ranges."""
+    """Made when they are asked for. `calibration` gives rows for the ranges. With `any_length` the second axis of all
+    inputs is open, as in an export.
+    """
 
     def __init__(
-        self, function: Any, inputs: Mapping[str, tuple[tuple[int, ...], str]], calibration: Callable[[], list[Feed]]
+        self,
+        function: Any,
+        inputs: Mapping[str, tuple[tuple[int, ...], str]],
+        calibration: Callable[[], list[Feed]],
+        *,
+        any_length: bool = False,
     ) -> None:
-        self._function, self._inputs, self._calibration = function, inputs, calibration
+        self._calibration, self._any_length = calibration, any_length
+        specs = tuple(TensorSpec(name=name, shape=shape[1:], dtype=dtype) for name, (shape, dtype) in inputs.items())
+        self._rows = next(iter(inputs.values()))[0][0]
+        self._graph = Graph(
+            name="model", function=function, inputs=specs, signatures={"serving_default": self._rows},
+            any_length=any_length,
+        )  # fmt: skip
         self._made: dict[tuple[str, str], Any] = {}
 
     @functools.cached_property
     def traced(self) -> Any:
-        return trace(self._function, self._inputs)
+        return self._graph.traced(self._rows)
 
     @functools.cached_property
     def float_tflite(self) -> bytes:
-        return to_tflite(self.traced)
+        (made,) = base.get("tflite").convert(self._graph).values()
+        return made
 
     @functools.cached_property
     def float_onnx(self) -> Any:
-        return to_onnx(self.traced)
+        return base.get("onnx").convert(self._graph) if self._any_length else to_onnx(self.traced)
 
     @functools.cached_property
     def tflite_ranges(self) -> CalibrationRanges:

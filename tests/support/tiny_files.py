@@ -52,7 +52,7 @@ def graph_of(
 ) -> NetworkGraph:
     """As it is exported; by default with the mask that the export would choose."""
     rows = inputs(CALIBRATION_ROWS) if mask_value is None else None
-    rewritten, _ = apply(network, fold=fold, max_seq_len=length, one_segment=False, rows=rows)
+    rewritten, _ = apply(network, fold=fold, max_seq_len=length, one_segment=False, any_length=True, rows=rows)
     chosen = choose_mask(rewritten, rows, batch=16) if mask_value is None else mask_value
     return NetworkGraph(rewritten, length, chosen)
 
@@ -72,6 +72,13 @@ def graph(
 
 def files_of(graph: NetworkGraph) -> Files:
     """The files of a network, with ranges of the rows of `calibration`."""
+    inputs = {spec.name: ((1, *spec.shape), spec.dtype) for spec in graph.inputs}
+    return Files(graph, inputs, calibration, any_length=graph.any_length)
+
+
+@functools.cache
+def fixed_files(graph: NetworkGraph) -> Files:
+    """The same of one length."""
     return Files(graph, {spec.name: ((1, *spec.shape), spec.dtype) for spec in graph.inputs}, calibration)
 
 
@@ -114,7 +121,9 @@ def logits(values: np.ndarray, kind: str = "prado") -> np.ndarray:
 @functools.cache
 def projection_files(kind: str = "prado", batch: int = 1) -> Files:
     given = {"features": ((batch, TEXT_LENGTH, FEATURE_SIZE), "int8")}
-    return Files(projection(kind).features_to_logits, given, lambda: feature_rows(features(CALIBRATION_ROWS)))
+    made = projection(kind)
+    rows = functools.partial(feature_rows, features(CALIBRATION_ROWS))
+    return Files(made.features_to_logits, given, rows, any_length=made.any_length)
 
 
 def projection_tflite(content: bytes, values: np.ndarray, **options: Any) -> np.ndarray:

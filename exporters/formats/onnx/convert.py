@@ -1,7 +1,8 @@
 """Traced function -> float ONNX model with named inputs and outputs. Quantization comes after, from this model.
 
-The batch axis becomes symbolic if the graph allows it, which is tried by running it. Leaves out text input and recipes:
-one conversion serves them all.
+A function that was traced for any number of rows of any length keeps both axes open. Of one with fixed shapes the batch
+axis becomes symbolic if the graph allows it, which is tried by running it. Leaves out text input and recipes: one
+conversion serves them all.
 """
 
 import gc
@@ -12,9 +13,12 @@ import numpy as np
 import onnx
 
 from exporters.console.native_log import quiet
+from quantize.onnx.graph import BATCH, LENGTH
 from quantize.onnx.passes.compact import compact
 from quantize.onnx.passes.computed_bias import computed_bias
+from quantize.onnx.passes.explicit_pads import explicit_pads
 from quantize.onnx.passes.fuse_gelu import fuse_gelu
+from quantize.onnx.passes.fuse_gemm import fuse_gemm
 from quantize.onnx.passes.fuse_layer_norm import fuse_layer_norm
 from quantize.onnx.passes.raise_opset import raise_opset
 from quantize.onnx.session import make_session
@@ -22,7 +26,6 @@ from quantize.onnx.session import make_session
 # Opset 21 (ONNX 1.16, 2024) runs in ONNX Runtime 1.18 and later. 17 has LayerNormalization, 20 has Gelu, and from 21 on
 # ONNX's own reference computes quantized models. The newest that tf2onnx writes is 18.
 OPSET, _WRITTEN_OPSET = 21, 18
-BATCH = "batch"
 _LARGE = 4096  # elements
 
 
@@ -33,12 +36,17 @@ def to_onnx(concrete_function: Any, rows: Mapping[str, np.ndarray] | None = None
     with quiet():
         model, inputs, outputs = _convert(concrete_function)
     gc.collect()  # graphs have reference cycles, and each holds all weights
+    explicit_pads(model)
+    fuse_gemm(model)
     computed_bias(model)
     raise_opset(model, OPSET)
     fuse_layer_norm(model)
     fuse_gelu(model)
     compact(model, names=inputs | outputs)
-    _free_batch(model, rows or _random_rows(model))
+    if concrete_function.structured_input_signature[1][next(iter(inputs.values()))].shape[0] is None:
+        _name_axes(model)
+    else:
+        _free_batch(model, rows or _random_rows(model))
     return model
 
 
@@ -98,6 +106,14 @@ def _take_matrices(definition: Any) -> dict[str, np.ndarray]:
         node.attr["shape"].shape.CopyFrom(shape)
         del node.attr["value"]
     return taken
+
+
+def _name_axes(model: onnx.ModelProto) -> None:
+    """The open sizes of inputs and outputs: the first is that of the rows, another one that of time."""
+    for value in (*model.graph.input, *model.graph.output):
+        for place, size in enumerate(value.type.tensor_type.shape.dim):
+            if not size.HasField("dim_value") or size.dim_value < 1:
+                size.dim_param = LENGTH if place else BATCH
 
 
 def _free_batch(model: onnx.ModelProto, rows: Mapping[str, np.ndarray]) -> None:

@@ -1,6 +1,6 @@
 """ONNX as a `Format`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,8 +29,13 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
 
     def convert(self, graph: "Graph") -> "onnx.ModelProto":
         from exporters.formats.onnx.convert import to_onnx
+        from quantize.onnx.graph import set_longest
 
-        return to_onnx(graph.traced(), graph.rows)
+        if not graph.any_length:
+            return to_onnx(graph.traced(), graph.rows)
+        model = to_onnx(graph.traced(None, any_length=True))
+        set_longest(model, graph.inputs[0].shape[0])
+        return model
 
     def check(self, recipe: Recipe) -> None:
         from exporters.formats.onnx.audit import AUDITS
@@ -43,6 +48,7 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
         self, model: "onnx.ModelProto", recipe: Recipe, graph: "Graph", calibration: "Calibration | None"
     ) -> list[Artifact]:
         from quantize.onnx.calibrate import calibrate
+        from quantize.onnx.graph import longest, set_longest
         from quantize.onnx.passes.prepend_projection import prepend_projection
         from quantize.onnx.quantizers import QUANTIZERS
 
@@ -50,6 +56,8 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
         if recipe.needs_calibration and calibration is not None:
             ranges = calibrate(model, calibration(), threads=graph.calibration_threads)
         quantized = entry(QUANTIZERS, recipe.name, format_name=self.name)(model, ranges)
+        if graph.any_length and not longest(quantized):
+            set_longest(quantized, graph.inputs[0].shape[0])
         # Serialized at once: a pass may edit in place what it was given.
         contents = {graph.name: quantized.SerializeToString(deterministic=True)}
         if graph.projection is not None:
@@ -71,10 +79,11 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
         inputs: tuple[str, ...],
         rows: int | None = None,
         signature: str | None = None,  # noqa: ARG002 - a file has one
+        padded: bool = False,
     ) -> "Runner":
         from exporters.formats.onnx.runner import OnnxRunner
 
-        return OnnxRunner(file.content, name=file.name, inputs=inputs, rows=rows)
+        return OnnxRunner(file.content, name=file.name, inputs=inputs, rows=rows, padded=padded)
 
     def start(self, content: bytes, feed: "Feed") -> TimedRun:
         from exporters.formats.onnx.timing import start
@@ -92,11 +101,6 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
         from exporters.formats.onnx.timed_graph import OnnxTimedGraph
 
         return OnnxTimedGraph(inputs=inputs, threads=threads)
-
-    def copies(self, content: bytes, *, own: int, length: int) -> Iterator[bytes]:
-        from exporters.formats.onnx.timing import copies
-
-        return copies(content, own=own, length=length)
 
     def parts(self, file: "OnnxFile") -> "Parts":
         from exporters.formats.onnx.anatomy import parts

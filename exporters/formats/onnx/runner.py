@@ -1,11 +1,11 @@
 """Runner of .onnx files in ONNX Runtime, on the CPU."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from exporters.formats.runners import BATCH_ROWS, Feed, Outputs, Values, check_inputs, fill, joined, rows_of, take
+from exporters.formats.runners import BATCH_ROWS, Feed, Outputs, Values, check_inputs, fill, in_batches
 from exporters.formats.tensor_names import TEXT
 from models_tf.ops.projection import ort_loader
 from quantize.onnx.session import make_session
@@ -14,7 +14,9 @@ from quantize.onnx.session import make_session
 class OnnxRunner:
     """An .onnx file in ONNX Runtime, on the CPU."""
 
-    def __init__(self, content: bytes, *, name: str, inputs: tuple[str, ...], rows: int | None = None) -> None:
+    def __init__(
+        self, content: bytes, *, name: str, inputs: tuple[str, ...], rows: int | None = None, padded: bool = False
+    ) -> None:
         """`rows` of a batch, where the file takes any number."""
         session = session_for(content, inputs=inputs)
         given = {value.name: value.shape for value in session.get_inputs()}
@@ -24,23 +26,31 @@ class OnnxRunner:
         self._fixed = isinstance(first, int)
         self._batch = first if self._fixed else rows or BATCH_ROWS
         self._session = session
-        self.name = f"{name} on ONNX Runtime"
+        self._any_length = not padded and all(_takes_any_length(shape) for shape in given.values())
+        self._timed = [value.name for value in session.get_outputs() if _takes_any_length(value.shape)]
+        self.name = f"{name} on ONNX Runtime{' (padded)' if padded else ''}"
 
     def __call__(self, feed: Feed) -> Outputs:
-        count, parts = rows_of(feed, self.inputs), []
-        for start in range(0, count, self._batch):
-            values = take({name: feed[name] for name in self.inputs}, start, self._batch)
-            batch = {name: as_input(value) for name, value in values.items()}
-            if self._fixed:
-                batch = {name: fill(value, self._batch) for name, value in batch.items()}
-            parts.append(dict(zip(self._outputs, self._session.run(self._outputs, batch), strict=True)))
-        return {name: value[:count].astype(np.float32) for name, value in joined(parts).items()}
+        given = {name: feed[name] for name in self.inputs}
+        return in_batches(given, self._batch_of, size=self._batch, any_length=self._any_length, timed=self._timed)
+
+    def _batch_of(self, batch: Feed) -> Outputs:
+        arrays = {name: as_input(values) for name, values in batch.items()}
+        if self._fixed:
+            arrays = {name: fill(values, self._batch) for name, values in arrays.items()}
+        answers = self._session.run(self._outputs, arrays)
+        return {name: value.astype(np.float32) for name, value in zip(self._outputs, answers, strict=True)}
 
 
 def session_for(content: bytes, *, inputs: Iterable[str], threads: int = 1) -> Any:
     """Text-in files get the projection op; all others must do without, which this proves."""
     options = ort_loader.session_options_with_projection() if TEXT in inputs else None
     return make_session(content, threads=threads, options=options)
+
+
+def _takes_any_length(shape: Sequence[int | str | None]) -> bool:
+    """Whether the size behind that of the rows is open."""
+    return len(shape) > 1 and not isinstance(shape[1], int)
 
 
 def as_input(values: Values) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 from exporters.formats.model_file import TensorInfo
 from exporters.formats.onnx.runner import as_input, session_for
 from exporters.formats.runners import Feed
+from quantize.onnx.graph import LENGTH, LONGEST
 
 # What ONNX Runtime calls the types that numpy knows by another name.
 _NUMPY_NAMES = {"float": "float32", "double": "float64"}
@@ -26,11 +27,14 @@ class OnnxTimedGraph:
         self._session = self._make(content)
 
     def inputs(self) -> tuple[TensorInfo, ...]:
+        """Time is as long as the file says that it may be."""
+        longest = self._session.get_modelmeta().custom_metadata_map.get(LONGEST, "")
+        known = {LENGTH: int(longest)} if longest.isdecimal() else {}
         return tuple(
             TensorInfo(
                 name=value.name,
                 dtype=_dtype(value.type),
-                shape=tuple(size if isinstance(size, int) else size or "?" for size in value.shape),
+                shape=tuple(size if isinstance(size, int) else known.get(size, size or "?") for size in value.shape),
             )
             for value in self._session.get_inputs()
         )

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
-    """The float model is a file for each signature: shapes are static."""
+    """The float model is a file for each signature, since the number of rows is fixed. Time is not if the graph takes
+    any length.
+    """
 
     name = "tflite"
     runtime = "LiteRT"
@@ -30,9 +32,15 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
     )
 
     def convert(self, graph: "Graph") -> dict[str, bytes]:
+        from exporters.formats.tflite.any_length import with_longest
         from exporters.formats.tflite.convert import to_tflite
 
-        return {name: to_tflite(graph.traced(rows)) for name, rows in graph.signatures.items()}
+        models = {}
+        for name, rows in graph.signatures.items():
+            models[name] = to_tflite(graph.traced(rows, any_length=graph.any_length))
+            if graph.any_length:
+                models[name] = with_longest(models[name], {spec.name: (rows, *spec.shape) for spec in graph.inputs})
+        return models
 
     def check(self, recipe: Recipe) -> None:
         from exporters.formats.tflite.audit import AUDITS
@@ -66,10 +74,13 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
         inputs: tuple[str, ...],
         rows: int | None = None,  # noqa: ARG002 - a signature says how many rows it takes
         signature: str | None = None,
+        padded: bool = False,
     ) -> "Runner":
         from exporters.formats.tflite.runner import TfliteRunner
 
-        return TfliteRunner(file.content, name=file.name, inputs=inputs, signature=signature or SIGNATURE)
+        return TfliteRunner(
+            file.content, name=file.name, inputs=inputs, signature=signature or SIGNATURE, padded=padded
+        )
 
     def start(self, content: bytes, feed: "Feed") -> TimedRun:
         from exporters.formats.tflite.timing import start
@@ -87,11 +98,6 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
         from exporters.formats.tflite.runner import TfliteRuntimeRunner
 
         return [TfliteRuntimeRunner(path, inputs=inputs)] if TfliteRuntimeRunner.installed() else []
-
-    def copies(self, content: bytes, *, own: int, length: int) -> Iterator[bytes]:
-        from exporters.formats.tflite.timing import copies
-
-        return copies(content, own=own, length=length)
 
     def parts(self, file: "TfliteFile") -> "Parts":
         from exporters.formats.tflite.anatomy import parts

@@ -3,7 +3,7 @@
 import io
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,7 @@ from exporters.formats.runners import (
     Values,
     check_inputs,
     fill,
-    joined,
-    rows_of,
-    take,
+    in_batches,
 )
 from exporters.formats.tensor_names import SIGNATURE, TEXT
 from exporters.formats.tflite.runtime_worker import RUNTIME as TFLITE_RUNTIME
@@ -34,7 +32,14 @@ class TfliteRunner:
     """A .tflite file in LiteRT or tflite-runtime (the latter only in a process without TensorFlow)."""
 
     def __init__(
-        self, content: bytes, *, name: str, inputs: tuple[str, ...], runtime: str = LITERT, signature: str = SIGNATURE
+        self,
+        content: bytes,
+        *,
+        name: str,
+        inputs: tuple[str, ...],
+        runtime: str = LITERT,
+        signature: str = SIGNATURE,
+        padded: bool = False,
     ) -> None:
         interpreter = make_interpreter(content, inputs=inputs, runtime=runtime)
         available = interpreter.get_signature_list()
@@ -46,6 +51,8 @@ class TfliteRunner:
         self.inputs = inputs
         shape = details[inputs[0]]["shape"]
         self._batch = int(shape[0]) if len(shape) else 1
+        self._any_length = not padded and all(_takes_any_length(detail) for detail in details.values())
+        self._timed = [output for output, detail in self._run.get_output_details().items() if _takes_any_length(detail)]
         self._quantization: dict[str, tuple[float, int]] = {
             output: answer["quantization"] if answer["dtype"] == np.int8 else (1.0, 0)
             for output, answer in self._run.get_output_details().items()
@@ -53,18 +60,18 @@ class TfliteRunner:
         self.name = f"{name} on {_RUNTIME_NAMES[runtime]}"
         if signature != SIGNATURE:
             self.name += f" ({signature})"
+        elif padded:
+            self.name += " (padded)"
 
     def __call__(self, feed: Feed) -> Outputs:
-        count, parts = rows_of(feed, self.inputs), []
-        for start in range(0, count, self._batch):
-            batch = {
-                name: fill(as_input(values), self._batch)
-                for name, values in take({name: feed[name] for name in self.inputs}, start, self._batch).items()
-            }
-            parts.append(self._run(**batch))
+        given = {name: feed[name] for name in self.inputs}
+        return in_batches(given, self._batch_of, size=self._batch, any_length=self._any_length, timed=self._timed)
+
+    def _batch_of(self, batch: Feed) -> Outputs:
+        answers = self._run(**{name: fill(as_input(values), self._batch) for name, values in batch.items()})
         return {
-            name: (value[:count].astype(np.float32) - zero_point) * np.float32(scale)
-            for name, value in joined(parts).items()
+            name: (value.astype(np.float32) - zero_point) * np.float32(scale)
+            for name, value in answers.items()
             for scale, zero_point in [self._quantization[name]]
         }
 
@@ -106,6 +113,12 @@ def make_interpreter(
     tflite_loader.check_company(runtime)
     module = tflite_loader.import_interpreter(runtime)
     return module.Interpreter(model_content=content, num_threads=threads, **options)
+
+
+def _takes_any_length(detail: Mapping[str, Any]) -> bool:
+    """Whether the size behind that of the rows is open, while the shape says how long it is at most."""
+    sizes = detail["shape_signature"]
+    return len(sizes) > 1 and sizes[1] == -1 and sizes[0] != -1
 
 
 def as_input(values: Values) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from exporters.formats.model_file import MIN_WEIGHT_ELEMENTS
-from quantize.tflite.graph import TYPE_NAMES, is_constant, op_name
+from quantize.tflite.graph import TYPE_NAMES, is_constant, looks_up_positions, op_name
 from quantize.tflite.operators import BIAS, LOOKUP, WEIGHTED
 
 
@@ -46,9 +46,9 @@ def weights(model: Any, graph: Any) -> Iterator[tuple[str, Any, int]]:
 
 
 def tables(model: Any, graph: Any) -> Iterator[Any]:
-    """Constants that are looked up: embeddings."""
+    """Constants that are looked up: embeddings. Positions may stay in float: see `quantize/tflite/regions.py`."""
     for operator in graph.operators:
-        if op_name(model, operator) == LOOKUP:
+        if op_name(model, operator) == LOOKUP and not looks_up_positions(model, graph, operator):
             tensor = graph.tensors[operator.inputs[0]]
             # A table of whole numbers (an order of tokens) is looked up as it is: there is nothing to round.
             large = is_constant(model, tensor) and elements(tensor) >= MIN_WEIGHT_ELEMENTS

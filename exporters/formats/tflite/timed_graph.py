@@ -69,9 +69,14 @@ class TfliteTimedGraph:
 
 
 def _shape(detail: dict[str, Any]) -> tuple[int | str, ...]:
-    """Files of older converters have no `shape_signature`."""
-    sizes = detail["shape_signature"] if len(detail["shape_signature"]) else detail["shape"]
-    return tuple("?" if size < 0 else int(size) for size in sizes)
+    """An open size is the longest that the file names, if it names one: a converter writes 1 where it knows none. Files
+    of older converters have no `shape_signature`.
+    """
+    sizes, shape = detail["shape_signature"], detail["shape"]
+    if len(sizes) != len(shape):
+        return tuple(int(size) for size in shape)
+    pairs = zip(sizes, shape, strict=True)
+    return tuple("?" if size < 0 and known <= 1 else int(known) for size, known in pairs)
 
 
 def _dtype(kind: Any) -> str:

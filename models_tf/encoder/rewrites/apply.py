@@ -7,7 +7,12 @@ import numpy as np
 from models_tf.encoder.config import NO_NORM
 from models_tf.encoder.network import Network
 from models_tf.encoder.rewrites.attention import drop_key_bias, move_value_bias, scale_query
-from models_tf.encoder.rewrites.embedding import bake_segment, cut_positions, trigram_convolution
+from models_tf.encoder.rewrites.embedding import (
+    bake_segment,
+    cut_positions,
+    end_at_padding,
+    trigram_convolution,
+)
 from models_tf.encoder.rewrites.equalize import equalize
 from models_tf.encoder.rewrites.fold_norms import fold_norms
 from models_tf.encoder.rewrites.ghosts import fold_ghosts
@@ -23,11 +28,13 @@ def apply(
     fold: str,
     max_seq_len: int,
     one_segment: bool,
+    any_length: bool = False,
     rows: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[Network, tuple[str, ...]]:
     """The rewritten network and the names of what was applied; a norm that full mode could not fold is named too.
 
-    `one_segment`: all tokens of the task are of segment 0. `rows` (int32 ids, mask, segments, [row, time]) ask for the
+    `one_segment`: all tokens of the task are of segment 0. `any_length`: texts come with and without padding, and the
+    answer without is the right one. `rows` (int32 ids, mask, segments, [row, time]) ask for the
     ranges of all channels to be made alike. "off" only cuts the positions, which a graph of fixed length needs.
     """
     if fold not in FOLDS:
@@ -41,6 +48,8 @@ def apply(
             names.append(name)
 
     step("cut_positions", cut_positions(network, max_seq_len))
+    if any_length:
+        step("end_at_padding", end_at_padding(network))
     if fold == OFF:
         return network, tuple(names)
     if one_segment:

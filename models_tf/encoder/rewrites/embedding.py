@@ -1,4 +1,6 @@
-"""Exact rewrites of the embedding: trigrams as a convolution, a shorter position table, a constant segment."""
+"""Exact rewrites of the embedding: trigrams as a convolution, a shorter position table, a constant segment, padding
+that is the end of a text.
+"""
 
 import numpy as np
 
@@ -33,6 +35,21 @@ def cut_positions(network: Network, max_seq_len: int) -> Network:
     if not 1 <= max_seq_len <= len(table):
         raise ValueError(f"The sequence length must be 1 to {len(table)}, the positions. Received: {max_seq_len}.")
     return network if len(table) == max_seq_len else network.change({"position_embedding": table[:max_seq_len]})
+
+
+def end_at_padding(network: Network) -> Network:
+    """Requires: the padding token stands for nothing in a text. Ensures: trigrams see padding as the end of the text.
+
+    A trigram of the last token reads the padding behind it, and at the end of the input nothing, which is zero. With a
+    row of zeros for the padding token both are the same, so that a text gets one answer, padded or not: the one that
+    the network gives without padding. No other token reads that row.
+    """
+    table, pad = network.tensors["word_embedding"], network.config.pad_id
+    if not network.config.trigram or not table[pad].any():
+        return network
+    changed = table.copy()
+    changed[pad] = 0
+    return network.change({"word_embedding": changed})
 
 
 def bake_segment(network: Network, segment: int = 0) -> Network:

@@ -1,9 +1,10 @@
 """Pass: leave out of a .tflite file what no runtime reads.
 
 The operators, their order and their values stay. Gone are the long names of inner tensors (they get short ones,
-`name_tensors.py`), shape signatures that equal the shape, tensors, buffers and operator codes that nothing refers to,
-second copies of equal buffers, converter metadata and descriptions, and recorded minimum / maximum values. Equal
-vectors and tables are then stored once by the writer. Operator codes are in both fields, as old readers ask.
+`name_tensors.py`), their shape signatures and those that equal the shape, tensors, buffers and operator codes that
+nothing refers to, second copies of equal buffers, converter metadata and descriptions, and recorded minimum / maximum
+values. Equal vectors and tables are then stored once by the writer. Operator codes are in both fields, as old readers
+ask.
 
 What stays, and why (tried in LiteRT 2.3 and tflite-runtime 2.14): a zero point for each scale, or the file is refused;
 the scales of biases, one for each channel, or XNNPACK leaves the convolution out or fails. The weights' scales could
@@ -41,8 +42,9 @@ def compact(model: Model) -> None:
         _drop_unused_tensors(model, graph)
         graph.name = None
         graph.debugMetadataIndex = -1
-        for tensor in graph.tensors:
-            _strip_tensor(tensor)
+        outer = {*graph.inputs, *graph.outputs}
+        for index, tensor in enumerate(graph.tensors):
+            _strip_tensor(tensor, outer=index in outer)
         for operator in graph.operators:
             operator.debugMetadataIndex = -1
             if operator.builtinOptions2Type == 0:
@@ -60,8 +62,8 @@ def _is_empty(value: Sized | None) -> bool:
     return value is None or len(value) == 0
 
 
-def _strip_tensor(tensor: Tensor) -> None:
-    if tensor.shapeSignature is not None and list(tensor.shapeSignature) == tensor.shape:
+def _strip_tensor(tensor: Tensor, *, outer: bool) -> None:
+    if not outer or (tensor.shapeSignature is not None and list(tensor.shapeSignature) == tensor.shape):
         tensor.shapeSignature = None
     # `hasRank` matters to a converter that imports the file; a runtime takes the shape as it stands. It is needed
     # only to tell a scalar from a shape that is not known.
