@@ -17,7 +17,7 @@ from quantize.onnx.session import make_session
 from quantize.ranges import CalibrationRanges, RangeCollector, Rows
 
 # What is asked of each tensor. ReduceMin and ReduceMax of ONNX Runtime lose a NaN, a sum keeps it.
-_LOW, _HIGH, _SUM, _PEAK = "low", "high", "sum", "peak"
+_LOW, _HIGH, _SUM = "low", "high", "sum"
 # And of what dense layers read, for each channel.
 _LOWS, _HIGHS = "lows", "highs"
 
@@ -33,8 +33,7 @@ def calibrate(float_model: onnx.ModelProto, rows: Rows, *, threads: int = 1) -> 
             if _SUM in found:
                 # NaN and infinity stay in the sum, and a range with them is refused.
                 bad = 0.0 if np.isfinite(found[_SUM]) else np.nan
-                peak = float(found[_PEAK]) if _PEAK in found else None
-                collector.add(name, float(found[_LOW]) + bad, float(found[_HIGH]) + bad, peak)
+                collector.add(name, float(found[_LOW]) + bad, float(found[_HIGH]) + bad)
     measured = collector.result()
     ranges = dict(measured.ranges)
     for node in float_model.graph.node:
@@ -74,7 +73,6 @@ def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dic
     inferred = onnx.shape_inference.infer_shapes(model).graph
     types = {v.name: v.type.tensor_type for v in (*inferred.value_info, *inferred.output)}
     kinds = {name: kind.elem_type for name, kind in types.items()}
-    peaks_of = {node.input[0] for node in graph.node if node.op_type == "Softmax"}
     names: list[str] = []
     known: set[str] = set()
     for node in graph.node:
@@ -83,7 +81,7 @@ def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dic
         for name in node.output:
             if kinds.get(name) == onnx.TensorProto.FLOAT:
                 known.add(name)
-                if node.op_type not in REARRANGES or node.input[0] not in known or name in peaks_of:
+                if node.op_type not in REARRANGES or node.input[0] not in known:
                     names.append(name)
     questions: dict[str, tuple[str, str]] = {}
     nodes: list[onnx.NodeProto] = []
@@ -99,17 +97,12 @@ def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dic
         """Reduces over all axes where none are named."""
         output = f"range:{len(questions)}"
         questions[output] = (name, question)
-        if question == _PEAK:
-            reduce("ReduceMax", name, f"{output}:rows", (-1,))
-            name = f"{output}:rows"
         reduce(op_type, name, output, axes)
 
     for name in names:
         ask(name, _LOW, "ReduceMin")
         ask(name, _HIGH, "ReduceMax")
         ask(name, _SUM, "ReduceSum")
-        if name in peaks_of:
-            ask(name, _PEAK, "ReduceMin")
     constants = {item.name for item in graph.initializer}
     dense = [node for node in graph.node if node.op_type in DENSE and node.input[1] in constants]
     for name in dict.fromkeys(node.input[0] for node in dense if node.input[0] in known):

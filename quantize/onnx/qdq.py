@@ -17,6 +17,7 @@ from quantize.onnx.numbers import (
     REDUCED_PEAK,
     Parameters,
     activation_parameters,
+    paired_scales,
     quantize_bias,
     quantize_table,
     quantize_weights,
@@ -132,7 +133,7 @@ class QdqWriter:
 
     def _weight_scales(self, name: str, weights: Array, axis: int) -> Array:
         """Scales that serve all uses of the weights: layers that share weights would else each store their own."""
-        scales, uses = weight_scales(weights, axis, REDUCED_PEAK), self._uses[name]
+        scales, uses = _finest_scales(weights, axis), self._uses[name]
         for source, bias_name in uses if len(uses) > 1 else ():
             bias = self._constant(bias_name)
             if bias is not None and source in self._ranges:
@@ -216,6 +217,13 @@ class QdqWriter:
         return self._shared[key]
 
 
+def _finest_scales(weights: Array, axis: int) -> Array:
+    """What lies side by side in a convolution is up to the runtime, so there each weight has seven bits."""
+    if weights.ndim != 2:
+        return weight_scales(weights, axis, REDUCED_PEAK)
+    return paired_scales(weights if axis == 1 else weights.T)
+
+
 def _unrounded(graph: onnx.GraphProto, region: set[int]) -> set[str]:
     """Tensors that no integer operator reads: there is no use in rounding them."""
     outputs = {value.name for value in graph.output}
@@ -224,7 +232,11 @@ def _unrounded(graph: onnx.GraphProto, region: set[int]) -> set[str]:
         for name in node.input:
             places.setdefault(name, []).append(position)
     found: set[str] = set()
+    made_by = producers(graph)
     for node in reversed(graph.node):
+        # QLinearConv has no float result, unlike products of matrices: parts that are rounded are joined in integers.
+        if node.op_type == "Concat" and all(name in made_by and made_by[name].op_type == "Conv" for name in node.input):
+            continue
         for name in node.output:
             moved = all(
                 place in region or (graph.node[place].op_type in MOVES and set(graph.node[place].output) <= found)

@@ -1,9 +1,9 @@
 """Which parts of an ONNX graph stay in float in static int8: those around operators without an integer kernel.
 
-A layer norm or a GELU is a handful of element-wise operators, of which ONNX Runtime can compute some in integers and
-some not. To round between them costs accuracy and time and saves nothing, so the whole neighborhood stays in float,
-also where something between them only moves values. What ranks tokens stays in float too (`significance.py`), and so
-does the picking of rows that such operators made.
+Around a layer norm, a GELU or a softmax are element-wise operators (sums with a skip path or a mask, factors of
+channels) that ONNX Runtime can compute in integers. To round between them costs accuracy and time and saves nothing, so
+the whole neighborhood stays in float, also where something between them only moves values. What ranks tokens stays in
+float too (`significance.py`), and so does the picking of rows that such operators made.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import onnx
 
 from quantize import significance
-from quantize.onnx.operators import LOOKUP, MOVES, RANKING, REGION_NEIGHBORS, WITHOUT_KERNEL, is_grouped
+from quantize.onnx.operators import LOOKUP, MOVES, RANKING, REGION_NEIGHBORS, SLOW_KERNEL, WITHOUT_KERNEL, is_grouped
 from quantize.regions import grow
 
 
@@ -48,7 +48,7 @@ def _unkerneled(listed: list[onnx.NodeProto]) -> set[int]:
     for node in listed:
         if node.op_type in MOVES:
             moved[node.output[0]] = moved.get(node.input[0], node.input[0])
-    seeds = {i for i, node in enumerate(listed) if node.op_type in WITHOUT_KERNEL or is_grouped(node)}
+    seeds = {i for i, node in enumerate(listed) if node.op_type in (*WITHOUT_KERNEL, *SLOW_KERNEL) or is_grouped(node)}
     candidates = seeds | {i for i, node in enumerate(listed) if node.op_type in REGION_NEIGHBORS}
     # Two nodes that read the same tensor are not connected by that, nor by a shared constant.
     made = {name for i in candidates for name in listed[i].output}

@@ -4,8 +4,9 @@
 1 and zero point 0. Leaves out calibration (`calibrate.py`) and the audit of the result.
 
 Activations are unsigned: with signed ones ONNX Runtime on x86 fuses no convolution and computes in float. Weights are
-signed, one scale for each output channel, in 7 bits (`reduce_range`): x86 without VNNI adds pairs of u8 * s8 products
-in 16 bits, and 2 * 255 * 127 does not fit while 2 * 255 * 64 does. So every processor computes the same.
+signed, one scale for each output channel: x86 without VNNI adds pairs of u8 * s8 products in 16 bits, and 2 * 255 * 127
+does not fit while 2 * 255 * 64 does. So those of convolutions have 7 bits, and two neighbors in a dense layer are 128
+at most (`numbers.paired_scales`). Every processor computes the same.
 """
 
 import dataclasses

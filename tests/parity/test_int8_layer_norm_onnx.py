@@ -134,7 +134,7 @@ def test_channels_of_a_leveled_tensor_are_alike():
 def test_without_channels_nothing_is_leveled():
     model = onnx.ModelProto()
     model.CopyFrom(float_onnx())
-    level_dense_onnx(model, CalibrationRanges(ranges=ranges().ranges, row_count=1, row_peaks=ranges().row_peaks))
+    level_dense_onnx(model, CalibrationRanges(ranges=ranges().ranges, row_count=1))
     assert len(model.graph.node) == len(float_onnx().graph.node)
 
 
@@ -170,7 +170,7 @@ def test_the_sum_of_the_embeddings_is_in_the_region_of_the_norm_behind_it():
 
 
 @pytest.mark.parametrize("head", tiny_files.HEADS)
-def test_onnx_runtime_computes_all_products_and_softmaxes_in_integers(head, tmp_path):
+def test_onnx_runtime_computes_all_products_in_integers(head, tmp_path):
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -178,8 +178,8 @@ def test_onnx_runtime_computes_all_products_and_softmaxes_in_integers(head, tmp_
     options.log_severity_level = 4
     onnxruntime.InferenceSession(int8(head).SerializeToString(), options, providers=["CPUExecutionProvider"])
     kinds = Counter(node.op_type for node in onnx.load(tmp_path / "optimized.onnx").graph.node)
-    assert not {"MatMul", "Gemm", "FusedGemm", "FusedMatMul", "Softmax"} & set(kinds)
-    assert kinds["QLinearSoftmax"] == CONFIG.num_layers
+    assert not {"MatMul", "Gemm", "FusedGemm", "FusedMatMul"} & set(kinds)
+    assert kinds["Softmax"] == CONFIG.num_layers  # faster in float
 
 
 # Audit.
@@ -196,14 +196,14 @@ def test_the_audit_accepts_layer_norms_and_gelus_in_float(head):
 
 def test_a_file_that_is_silently_float_or_dynamic_is_found():
     found = problems(float_onnx())
-    assert {"Gemm computes in float", "MatMul computes in float", "Softmax computes in float"} <= set(found)
+    assert {"Gemm computes in float", "MatMul computes in float"} <= set(found)
     assert "a table of Gather is float32, not 8 bits" in found
     assert "MatMulInteger takes its scales while running: that is int8-dynamic" in problems(
         to_int8_dynamic_onnx(float_onnx())
     )
 
 
-@pytest.mark.parametrize("op_type", ["Gemm", "MatMul", "Softmax"])
+@pytest.mark.parametrize("op_type", ["Gemm", "MatMul"])
 def test_one_operator_that_reads_a_leveled_tensor_in_float_is_found(op_type):
     model = onnx.ModelProto()
     model.CopyFrom(int8())

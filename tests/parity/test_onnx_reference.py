@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from quantize.recipe import RECIPES
+from quantize.onnx.quantizers import QUANTIZERS
 from support import tiny_files
 from support.tiny_models import CONVERTED
 
@@ -36,13 +36,13 @@ def test_every_family_of_files_has_a_row():
     assert {config.activation for config in configs} >= {"gelu", "gelu_tanh", "relu"}
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", QUANTIZERS)
 @pytest.mark.parametrize("name", TOKENS)
 def test_token_models_compute_the_same_in_the_reference(name, recipe):
     agrees(tiny_files.files(name).onnx(recipe), tiny_files.inputs(ROWS, seed=9), recipe)
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", QUANTIZERS)
 @pytest.mark.parametrize("kind", tiny_files.KINDS)
 def test_projection_models_compute_the_same_in_the_reference(kind, recipe):
     agrees(tiny_files.projection_files(kind).onnx(recipe), {"features": tiny_files.features(ROWS, seed=9)}, recipe)

@@ -89,9 +89,12 @@ def test_weights_of_static_int8_fit_16_bit_pair_sums():
         for node in graph.node
         if node.op_type == "DequantizeLinear" and node.input[0] in constants
     ]
-    int8 = [values for values in weights if values.dtype == np.int8]
-    assert len(int8) == 17
-    assert max(int(np.abs(values.astype(int)).max()) for values in int8) == 64
+    int8 = [values.astype(int) for values in weights if values.dtype == np.int8 and values.ndim > 1]
+    assert max(int(np.abs(values).max()) for values in int8 if values.ndim > 2) == 64  # order is up to the runtime
+    for values in int8:
+        if values.ndim == 2:  # two neighbors that are added up
+            for signed in (values, -values):
+                assert (np.maximum(signed[:-1], 0) + np.maximum(signed[1:], 0)).max() <= 128
 
 
 def test_onnx_runtime_computes_static_int8_in_integers(tmp_path):

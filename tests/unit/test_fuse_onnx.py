@@ -114,6 +114,35 @@ def test_a_norm_whose_inner_values_are_read_elsewhere_stays():
     follows(model, norm)
 
 
+def _pooled(x, *, transpose_b):
+    """The weighted mean over time of each channel, as PRADO has it; `x` is [batch, time, channel]."""
+    weights = tf.transpose(tf.nn.softmax(x, 1), (0, 2, 1))[:, :, None]  # [batch, channel, 1, time]
+    values = tf.transpose(x, (0, 2, 1))
+    columns = values[:, :, None] if transpose_b else tf.reshape(values, (-1, CHANNELS, 5, 1))
+    return tf.reshape(tf.matmul(weights, columns, transpose_b=transpose_b), (-1, CHANNELS))
+
+
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_a_dot_product_for_each_channel_becomes_a_product_and_a_sum(transpose_b):
+    def pooled(x):
+        return _pooled(x, transpose_b=transpose_b)
+
+    model = converted(pooled, (1, 5, CHANNELS))
+    if not transpose_b:  # the other is read through a Transpose and stays, which is right as well
+        assert kinds(model)["ReduceSum"] == 1
+        assert "MatMul" not in kinds(model)
+    follows(model, pooled)
+
+
+def test_a_product_of_matrices_stays():
+    def product(x):
+        return tf.matmul(x, tf.reshape(x, (-1, CHANNELS, 5)))
+
+    model = converted(product, (1, 5, CHANNELS))
+    assert kinds(model)["MatMul"] == 1
+    follows(model, product)
+
+
 def test_a_second_run_of_the_passes_changes_nothing():
     model = converted(lambda x: parts({"n.gamma": GAMMA}).norm("n", x, 1e-3))
     before = model.SerializeToString()

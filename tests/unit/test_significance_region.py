@@ -99,7 +99,7 @@ def onnx_with(kind: str, number: int) -> bytes:
     return model.SerializeToString()
 
 
-@pytest.mark.parametrize(("kind", "number"), [("MatMul", 1), ("Gemm", 0), ("Softmax", -1)])
+@pytest.mark.parametrize(("kind", "number"), [("MatMul", 1), ("Gemm", 0)])
 def test_anything_else_in_float_is_refused_in_onnx(kind, number):
     assert any("computes in float" in problem for problem in get("onnx").open(onnx_with(kind, number)).audit(INT8))
 

@@ -26,7 +26,7 @@ def _check_int8(graph: OnnxGraph) -> Iterator[str]:
     for name in DYNAMIC:
         if counts[name]:
             yield f"{name} takes its scales while running: that is int8-dynamic"
-    if counts["ReduceSum"]:
+    if any(node.op_type == "ReduceSum" and _is_dequantized(graph, node.input[0]) for node in graph.nodes):
         yield "ReduceSum was quantized: use ReduceMean"
     if not any(counts[name] for name in WEIGHTED):
         yield "no operator with weights"
@@ -44,6 +44,11 @@ def _check_int8(graph: OnnxGraph) -> Iterator[str]:
     integers = [name for name, kind in graph.inputs.items() if kind == onnx.TensorProto.INT8]
     for name in (*integers, *(node.output[0] for node in graph.nodes if node.op_type == PROJECTION)):
         yield from _check_input(graph, name)
+
+
+def _is_dequantized(graph: OnnxGraph, name: str) -> bool:
+    source = graph.origin(name)
+    return source is not None and source.op_type == "DequantizeLinear"
 
 
 def _check_operator(graph: OnnxGraph, node: Any, kept: set[int]) -> Iterator[str]:

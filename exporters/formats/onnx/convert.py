@@ -20,6 +20,7 @@ from quantize.onnx.passes.explicit_pads import explicit_pads
 from quantize.onnx.passes.fuse_gelu import fuse_gelu
 from quantize.onnx.passes.fuse_gemm import fuse_gemm
 from quantize.onnx.passes.fuse_layer_norm import fuse_layer_norm
+from quantize.onnx.passes.fuse_pooling import fuse_pooling
 from quantize.onnx.passes.raise_opset import raise_opset
 from quantize.onnx.session import make_session
 
@@ -42,6 +43,7 @@ def to_onnx(concrete_function: Any, rows: Mapping[str, np.ndarray] | None = None
     raise_opset(model, OPSET)
     fuse_layer_norm(model)
     fuse_gelu(model)
+    fuse_pooling(model)
     compact(model, names=inputs | outputs)
     if concrete_function.structured_input_signature[1][next(iter(inputs.values()))].shape[0] is None:
         _name_axes(model)

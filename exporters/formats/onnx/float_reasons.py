@@ -11,7 +11,7 @@ from exporters.anatomy import parts as values
 from exporters.formats.onnx.quantized_ops import BORDERS, DYNAMIC, MICROSOFT, QUANTIZED, STATIC, is_integer
 from exporters.formats.onnx.tensors import OnnxGraph
 from exporters.formats.onnx.walk import STANDARD, full_name
-from quantize.onnx.operators import DENSE, SCALE_KEEPING, WITHOUT_KERNEL, is_grouped
+from quantize.onnx.operators import DENSE, SCALE_KEEPING, SLOW_KERNEL, WITHOUT_KERNEL, is_grouped
 from quantize.onnx.regions import float_region
 
 _CONTRIB_REGION = ("BiasGelu", "FastGelu", "Gelu", "LayerNormalization", "SkipLayerNormalization")
@@ -21,6 +21,7 @@ _QUANTIZED_TYPES = ("int4", "uint4", "int8", "uint8", "int16", "uint16")
 
 CUSTOM = "a custom operator: the file does not say what it can do"
 NO_KERNEL = "ONNX Runtime has no integer kernel for it"
+SLOW = "ONNX Runtime computes it faster in float"
 REGION = "connected with operators without an integer kernel; to round in between would only cost accuracy"
 RANKING = "part of the ranking of tokens, or connected with operators without an integer kernel"
 SCALING = "activations stay in float: only products with weights are in integers"
@@ -74,6 +75,8 @@ def reasons(graph: OnnxGraph, activations: str) -> Iterator[str | None]:
             yield NO_KERNEL
         elif is_grouped(node):
             yield GROUPED
+        elif node.op_type in SLOW_KERNEL and not ranks:
+            yield SLOW
         elif place in region:
             yield RANKING if ranks else REGION
         elif node.op_type == "Cast":
