@@ -76,7 +76,7 @@ def measured(path: Path, options: argparse.Namespace) -> dict[str, Any]:
     mean = {name: 1000 * float(np.mean(taken)) for name, taken in times.items()}
     logits = {name: np.stack(found) for name, found in answers.items()}
     scores = {name: examples.score({"logits": found}, seed=0).value for name, found in logits.items()}
-    right = {name: round(value * len(rows)) for name, value in scores.items()}
+    right = {name: round(value * len(rows) / 100) for name, value in scores.items()}
     tokens = feed["mask"].sum(1)
     return {
         "rows": len(rows),

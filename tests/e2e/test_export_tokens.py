@@ -258,16 +258,18 @@ def test_every_way_of_folding_passes_and_is_named(checkpoints, tmp_path, fold):
 def test_no_fold_leaves_the_weights_as_they_are(main, checkpoints, tmp_path):
     flags = ("--checkpoint", checkpoints(), "--quantize", "float32", "--target", "onnx", "--output", tmp_path / "out")
     assert main(*flags, "--no-fold", "--json") == 0
-    assert load(tmp_path / "out")["model"]["rewrites"] == []
+    # What a file of any length needs all the same.
+    assert load(tmp_path / "out")["model"]["rewrites"] == ["end_at_padding"]
 
 
-def test_max_seq_len_changes_the_static_shape(checkpoints, tmp_path):
+def test_max_seq_len_is_the_longest_input(checkpoints, tmp_path):
     export(small(checkpoints(), tmp_path / "out", max_seq_len=7, target=("tflite",))).raise_for_failures()
     document = json.loads((tmp_path / "out" / "model.json").read_text())
     inputs = document["files"]["model_float32.tflite"]["serving_default"]["inputs"]
     assert {(entry["name"], tuple(entry["shape"])) for entry in inputs} == {
-        (name, (1, 7)) for name in ("ids", "mask", "segments")
+        (name, (1, -1)) for name in ("ids", "mask", "segments")
     }
+    assert document["length"] == {"max": 7, "any": True}
 
 
 def test_without_data_a_float_export_is_verified_on_generated_rows(checkpoints, tmp_path):

@@ -58,3 +58,19 @@ def test_a_model_that_drops_tokens_runs_at_any_length_in_keras() -> None:
     for length in (4, TIME):
         given = {name: values[:3, :length] for name, values in rows().items()}
         np.testing.assert_allclose(traced(**given)["logits"], graph(**given)["logits"], rtol=1e-5, atol=1e-5)
+
+
+def test_trigrams_see_padding_as_the_end_of_the_text() -> None:
+    """The answer is the one that the network gives without padding, also where the text holds the padding token."""
+    source = network(config("opt"))
+    length = 7
+    short = {name: values[:, :length].copy() for name, values in rows(padded=False).items()}
+    short["ids"][0, 3] = source.config.pad_id
+    padded = {name: np.pad(values, ((0, 0), (0, TIME - length))) for name, values in short.items()}
+    expected = NetworkGraph(source, TIME).predict(short)["logits"]
+    changed, names = apply(source, fold="off", max_seq_len=TIME, one_segment=False, any_length=True)
+    assert "end_at_padding" in names
+    for given in (short, padded):
+        np.testing.assert_allclose(NetworkGraph(changed, TIME).predict(given)["logits"], expected, rtol=1e-5, atol=1e-5)
+    # Without it the padding shows.
+    assert np.abs(NetworkGraph(source, TIME).predict(padded)["logits"] - expected).max() > 1e-3

@@ -2,6 +2,8 @@
 that is the end of a text.
 """
 
+import dataclasses
+
 import numpy as np
 
 from models_tf.encoder.network import Network
@@ -38,18 +40,20 @@ def cut_positions(network: Network, max_seq_len: int) -> Network:
 
 
 def end_at_padding(network: Network) -> Network:
-    """Requires: the padding token stands for nothing in a text. Ensures: trigrams see padding as the end of the text.
+    """Requires: nothing. Ensures: trigrams see padding as the end of the text.
 
     A trigram of the last token reads the padding behind it, and at the end of the input nothing, which is zero. With a
-    row of zeros for the padding token both are the same, so that a text gets one answer, padded or not: the one that
-    the network gives without padding. No other token reads that row.
+    row of zeros for padding both are the same, so that a text gets one answer, padded or not: the one that the network
+    gives without padding. The row is a new one, since a text may hold the padding token itself.
     """
-    table, pad = network.tensors["word_embedding"], network.config.pad_id
-    if not network.config.trigram or not table[pad].any():
+    config, table = network.config, network.tensors["word_embedding"]
+    if not config.trigram or not table[config.pad_id].any():
         return network
-    changed = table.copy()
-    changed[pad] = 0
-    return network.change({"word_embedding": changed})
+    row = np.zeros_like(table[:1])
+    changed = network.change({"word_embedding": np.concatenate((table, row))})
+    return dataclasses.replace(
+        changed, config=dataclasses.replace(config, vocab_size=config.vocab_size + 1, pad_id=config.vocab_size)
+    )
 
 
 def bake_segment(network: Network, segment: int = 0) -> Network:
