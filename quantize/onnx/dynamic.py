@@ -5,7 +5,8 @@ one scale for each output channel, which is multiplied behind the product: the f
 fastest kernels for. What keeps 16-bit sums from saturating: `numbers.paired_scales`. Those of convolutions are unsigned
 with zero point 128: ConvInteger with signed ones is missing in older runtimes.
 
-DynamicQuantizeLinear takes one scale for the whole tensor. Behind a GELU a few tokens have values ten times those of
+DynamicQuantizeLinear takes one scale for the whole tensor, so in a batch a row's answer depends on its neighbors, by no
+more than rounding. Behind a GELU a few tokens have values ten times those of
 the others, so there each token gets a scale of its own, which is known to hold GELU's lowest value.
 
 Leaves out convolutions in groups, which stay float: they have few weights, and ConvInteger takes several times as long.
@@ -33,9 +34,6 @@ def to_int8_dynamic(float_model: onnx.ModelProto) -> onnx.ModelProto:
     """A new model."""
     model = copied(float_model)
     quantize_lookups(model.graph)
-    # DynamicQuantizeLinear takes one scale for all rows, and a row's result would depend on its neighbors.
-    for value in (*model.graph.input, *model.graph.output):
-        value.type.tensor_type.shape.dim[0].dim_value = 1
     _Writer(model.graph).write()
     compact(model)
     return model

@@ -75,3 +75,21 @@ def test_onnx_runtime_fuses_the_scales_with_the_products(name, tmp_path):
     assert kinds["DynamicQuantizeMatMul"] + kinds["MatMulIntegerToFloat"] > 0
     gelus = kinds["Gelu"]
     assert kinds["MatMulInteger"] == gelus
+
+
+@pytest.mark.parametrize("name", ["mobilebert", "outliers", "ghosts on heads"])
+def test_rows_may_be_given_together(name):
+    """Their answers move by rounding, since one scale serves all rows."""
+    values = tiny_files.inputs(8, seed=4)
+    model = tiny_files.files(name).onnx("int8-dynamic")
+    alone, together = (tiny_files.run_onnx(model, values, one_by_one=each)["logits"] for each in (True, False))
+    assert 0 < np.abs(alone - together).max() <= 0.05 * np.ptp(alone)
+
+
+def test_the_runner_gives_rows_one_by_one():
+    from exporters.formats.base import get
+
+    values = tiny_files.inputs(8, seed=4)
+    model = tiny_files.files("outliers").onnx("int8-dynamic")
+    runner = get("onnx").runner(get("onnx").open(model.SerializeToString()), inputs=tuple(values), padded=True)
+    assert np.array_equal(runner(values)["logits"], tiny_files.run_onnx(model, values)["logits"])

@@ -10,6 +10,8 @@ from exporters.formats.tensor_names import TEXT
 from models_tf.ops.projection import ort_loader
 from quantize.onnx.session import make_session
 
+_DYNAMIC = b"DynamicQuantizeLinear"
+
 
 class OnnxRunner:
     """An .onnx file in ONNX Runtime, on the CPU."""
@@ -24,7 +26,9 @@ class OnnxRunner:
         self.inputs, self._outputs = inputs, [value.name for value in session.get_outputs()]
         first = given[inputs[0]][0]
         self._fixed = isinstance(first, int)
-        self._batch = first if self._fixed else rows or BATCH_ROWS
+        # One by one where one scale is found for all rows of a batch: a row's answer would depend on its neighbors.
+        most = 1 if _DYNAMIC in content else rows or BATCH_ROWS
+        self._batch = first if self._fixed else most
         self._session = session
         self._any_length = not padded and all(_takes_any_length(shape) for shape in given.values())
         self._timed = [value.name for value in session.get_outputs() if _takes_any_length(value.shape)]
