@@ -52,10 +52,13 @@ def main() -> None:
     parser.add_argument("prepared", type=Path)
     parser.add_argument("work", type=Path)
     parser.add_argument("--only", nargs="+", default=names(), choices=names(), metavar="NAME")
+    parser.add_argument(
+        "--train-rows", type=int, default=TRAIN_ROWS, metavar="N", help="rows of one epoch, once for WORK"
+    )
     parser.add_argument("--report", type=Path, metavar="FILE", help="export and measure what --only names")
     args = parser.parse_args()
     sample(args.prepared / "sst2" / "train.tsv", args.work / "importance.tsv", IMPORTANCE_ROWS, seed=1)
-    sample(args.prepared / "sst2" / "train.tsv", args.work / "train.tsv", TRAIN_ROWS, seed=2)
+    sample(args.prepared / "sst2" / "train.tsv", args.work / "train.tsv", args.train_rows, seed=2)
     make_starts(args.checkpoint, args.work, args.only)
     for name in args.only:
         train(name, args.checkpoint, args.prepared / "sst2" / "dev.tsv", args.work)
@@ -87,7 +90,12 @@ def report(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "command": f"python benchmarks/frontier.py {shlex.join(in_turn.redact(word) for word in sys.argv[1:])}",
         "data": "SST-2 dev, all rows; trained on some rows of its train set, dev of the training: held-out rows of it",
-        "training": {"steps": TRAIN_ROWS // BATCH, "rows": TRAIN_ROWS, "importance_rows": IMPORTANCE_ROWS, **TRAINING},
+        "training": {
+            "steps": args.train_rows // BATCH,
+            "rows": args.train_rows,
+            "importance_rows": IMPORTANCE_ROWS,
+            **TRAINING,
+        },
         "latency": {
             "cpu": cpu_name(),
             "threads": 1,

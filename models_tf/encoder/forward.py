@@ -22,9 +22,10 @@ import tensorflow as tf
 
 from models_tf.encoder import retention
 from models_tf.encoder.config import EncoderConfig
+from models_tf.encoder.ghosts import Leading
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, Head
 from models_tf.encoder.network import Form
-from models_tf.encoder.parts import Leading, Parts
+from models_tf.encoder.parts import Parts
 from models_tf.spec import END_LOGITS, HIDDEN, LOGITS, POOLED, START_LOGITS
 
 # Called with the name of an inner tensor and its values [..., channel]; see `rewrites/ranges.py`.

@@ -5,23 +5,13 @@ What is absent from the table is not computed; see `forward.py`.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
+from models_tf.encoder import ghosts
 from models_tf.encoder.config import GHOST_HEADS, LAYER_NORM, EncoderConfig
-
-
-@dataclass(frozen=True, kw_only=True)
-class Leading:
-    """The tokens of some features [batch * time, channel]: `real` [batch, time] is 0 at padding, else 1.
-
-    `shape` is (batch, time) as `tf.reshape` takes it: at most one is -1, and time may be a tensor.
-    """
-
-    real: tf.Tensor
-    shape: tuple[int, Any]
+from models_tf.encoder.ghosts import Leading
 
 
 class Parts:
@@ -54,48 +44,53 @@ class Parts:
         return tf.nn.dropout(x, rate) if self.training and rate else x
 
     def ghosts(self, name: str) -> bool:
-        return f"{name}.kernel" in self.table or f"{name}.taps" in self.table
+        return any(f"{name}.{part}" in self.table for part in ("kernel", "taps", "taps_less"))
 
     def dense_with_ghosts(self, name: str, ghost: str, x: tf.Tensor, tokens: Leading) -> tf.Tensor:
         """A dense layer on grouped features (heads, folds), with the ghosts of these groups if there are any."""
         if not self.ghosts(ghost):
             return self.dense(name, x)
-        # After a rewrite the taps are constants: the kernel after its softmax.
-        taps = self.table.get(f"{ghost}.taps")
-        taps = tf.nn.softmax(self.table[f"{ghost}.kernel"], 0) if taps is None else taps
+        x = ghosts.without_padding(x, tokens)
         if self.config.ghost_on == GHOST_HEADS:
-            made = _convolve(x, taps, tokens)
-            rows = self.table.get(f"{name}.ghost_kernel")
-            if rows is None:
-                return self.dense(name, tf.concat((x, made), -1))
-            return self.dense(name, x) + tf.matmul(made, rows)
-        groups, count = taps.shape[1], taps.shape[3]
+            return self._with_features(name, ghost, x, tokens)
+        return self._with_outputs(name, ghost, x, tokens)
+
+    def _with_features(self, name: str, ghost: str, x: tf.Tensor, tokens: Leading) -> tf.Tensor:
+        """Ghosts of the features themselves, which the dense layer reads as well."""
+        taps = self._taps(ghost)
+        parts = ghosts.parts_of(x, taps.shape[0])
+        if f"{ghost}.kernel" in self.table:
+            made = ghosts.together(ghosts.image_of(parts, tokens), taps)
+            return self.dense(name, tf.concat((x, ghosts.flat(made)), -1))
+        made = ghosts.join(ghosts.one_by_one(ghosts.images_of(parts, tokens, taps.shape[1]), taps), -1)
+        return self.dense(name, x) + tf.matmul(ghosts.flat(made), self.table[f"{name}.ghost_kernel"])
+
+    def _with_outputs(self, name: str, ghost: str, x: tf.Tensor, tokens: Leading) -> tf.Tensor:
+        """Ghosts of what each group adds to the output, added to it as well."""
+        more, less = self._taps(ghost), self.table.get(f"{ghost}.taps_less")
+        groups, taps = next(found.shape[:2] for found in (more, less) if found is not None)
         kernels = tf.split(self.table[f"{name}.kernel"], groups, 0)
-        parts = [tf.matmul(part, kernel) for part, kernel in zip(tf.split(x, groups, -1), kernels, strict=True)]
-        joined = tf.concat(parts, -1)
-        made = _convolve(joined, taps, tokens)
-        made = tf.matmul(tf.reshape(made, (-1, count)), self.table[f"{ghost}.gain"][:, None])
-        total = tf.reshape(made, (-1, self.config.bottleneck_size))
-        # Not `parts` themselves: tf2onnx would compute each product twice, the second time with the sum as its bias.
-        for part in tf.split(joined, groups, -1):
-            total += part
+        parts = [tf.matmul(part, kernel) for part, kernel in zip(ghosts.parts_of(x, groups), kernels, strict=True)]
+        if f"{ghost}.kernel" in self.table:
+            image, (lead, time) = ghosts.image_of(parts, tokens), tokens.shape
+            made = tf.reshape(ghosts.together(image, more), (-1, more.shape[3])) @ self.table[f"{ghost}.gain"][:, None]
+            total = ghosts.sum_of_groups(image) + tf.reshape(made, (lead, 1, time, more.shape[2]))
+        else:
+            images = ghosts.images_of(parts, tokens, taps)
+            total = ghosts.added([ghosts.sum_of_groups(image) for image in images])
+            total = total if more is None else total + ghosts.added(ghosts.one_by_one(images, more))
+            total = total if less is None else total - ghosts.added(ghosts.one_by_one(images, less))
+        total = ghosts.flat(total)
         return total + self.table[f"{name}.bias"] if f"{name}.bias" in self.table else total
+
+    def _taps(self, ghost: str) -> Any:
+        """[group, tap, channel, ghost], None if there are none to be added; constants after a rewrite."""
+        if f"{ghost}.kernel" not in self.table:
+            return self.table.get(f"{ghost}.taps")
+        return tf.transpose(tf.nn.softmax(self.table[f"{ghost}.kernel"], 0), (1, 0, 2, 3))
 
     def activation(self, x: tf.Tensor) -> tf.Tensor:
         return _ACTIVATIONS[self.config.activation](x)
-
-
-def _convolve(x: tf.Tensor, taps: tf.Tensor, tokens: Leading) -> tf.Tensor:
-    """All ghosts of features [batch * time, groups * size], after ReLU.
-
-    One depthwise convolution over an image [time, groups]; its kernel spans all groups and so sums over them.
-    """
-    length, groups, size, count = taps.shape
-    image = tf.reshape(x, (*tokens.shape, groups, size))
-    image *= tf.reshape(tokens.real, (*tokens.shape, 1, 1))  # a ghost of the last token reads the padding next to it
-    image = tf.pad(image, ((0, 0), (length // 2, length // 2), (0, 0), (0, 0)))
-    made = tf.nn.relu(tf.nn.depthwise_conv2d(image, taps, (1, 1, 1, 1), "VALID"))
-    return tf.reshape(made, (-1, size * count))
 
 
 def _gelu(x: tf.Tensor) -> tf.Tensor:

@@ -24,7 +24,7 @@ from quantize.onnx.numbers import (
     weight_scales,
     widen_for_bias,
 )
-from quantize.onnx.operators import BIAS, INTEGER_KERNEL, LOOKUP, SCALE_KEEPING, WEIGHTED
+from quantize.onnx.operators import BIAS, INTEGER_KERNEL, LOOKUP, SCALE_KEEPING, WEIGHTED, is_grouped
 from quantize.onnx.regions import float_region
 
 # Gather too, where it picks: a table that it looks up is stored in 8 bits.
@@ -247,6 +247,11 @@ def _unrounded(graph: onnx.GraphProto, region: set[int]) -> set[str]:
     return found
 
 
+def _is_rounded(node: onnx.NodeProto) -> bool:
+    """Convolutions of groups stay in float, and what reads them may too."""
+    return node.op_type in (*WEIGHTED, "Add") and not is_grouped(node)
+
+
 def _drop_relu(graph: onnx.GraphProto) -> None:
     """A Relu or Clip right behind an operator that is quantized does nothing: its result has a range that clips too."""
     outputs = {value.name for value in graph.output}
@@ -254,7 +259,7 @@ def _drop_relu(graph: onnx.GraphProto) -> None:
     kept = []
     for node in graph.node:
         source = made_by.get(node.input[0]) if node.op_type in ("Clip", "Relu") else None
-        removable = source is not None and source.op_type in (*WEIGHTED, "Add") and node.output[0] not in outputs
+        removable = source is not None and _is_rounded(source) and node.output[0] not in outputs
         if source is not None and removable and len(read_by[node.input[0]]) == 1 and node.input[0] not in outputs:
             source.output[0] = node.output[0]
         else:

@@ -4,6 +4,8 @@ Around a layer norm, a GELU or a softmax are element-wise operators (sums with a
 channels) that ONNX Runtime can compute in integers. To round between them costs accuracy and time and saves nothing, so
 the whole neighborhood stays in float, also where something between them only moves values. What ranks tokens stays in
 float too (`significance.py`), and so does the picking of rows that such operators made.
+Ghosts do as well: a convolution of groups of channels is faster in float, and what concatenates its image would give
+all groups one scale.
 """
 
 from collections.abc import Iterable
@@ -48,7 +50,8 @@ def _unkerneled(listed: list[onnx.NodeProto]) -> set[int]:
     for node in listed:
         if node.op_type in MOVES:
             moved[node.output[0]] = moved.get(node.input[0], node.input[0])
-    seeds = {i for i, node in enumerate(listed) if node.op_type in (*WITHOUT_KERNEL, *SLOW_KERNEL) or is_grouped(node)}
+    seeds = {i for i, node in enumerate(listed) if node.op_type in (*WITHOUT_KERNEL, *SLOW_KERNEL)}
+    seeds |= _grouped(listed, moved)
     candidates = seeds | {i for i, node in enumerate(listed) if node.op_type in REGION_NEIGHBORS}
     # Two nodes that read the same tensor are not connected by that, nor by a shared constant.
     made = {name for i in candidates for name in listed[i].output}
@@ -57,3 +60,23 @@ def _unkerneled(listed: list[onnx.NodeProto]) -> set[int]:
         for i in candidates
     }
     return grow(seeds, around)
+
+
+def _grouped(listed: list[onnx.NodeProto], moved: dict[str, str]) -> set[int]:
+    """Convolutions of groups (ghosts), what concatenates the images they read, and their Relu and Concat.
+
+    Rounded before the Concat, all parts would have one scale, though groups differ as much as channels do.
+    """
+    convolutions = {i for i, node in enumerate(listed) if is_grouped(node)}
+    found = set(convolutions)
+    read = {moved.get(listed[i].input[0], listed[i].input[0]) for i in convolutions}
+    for i in reversed(range(len(listed))):
+        if listed[i].op_type == "Concat" and listed[i].output[0] in read:
+            found.add(i)
+            read.update(moved.get(name, name) for name in listed[i].input)
+    made = {listed[i].output[0] for i in convolutions}
+    for i, node in enumerate(listed):
+        if node.op_type in ("Concat", "Relu") and made.issuperset(moved.get(name, name) for name in node.input):
+            found.add(i)
+            made.add(node.output[0])
+    return found

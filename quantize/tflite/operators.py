@@ -13,6 +13,8 @@ PRODUCT = "BATCH_MATMUL"
 # Looks up rows of a constant, or picks rows of something computed.
 LOOKUP = "GATHER"
 SPLITS = ("SPLIT", "SPLIT_V")
+JOIN = "CONCATENATION"
+DEPTHWISE = "DEPTHWISE_CONV_2D"
 # Sums and products of two operands, by the names of `attention_scores.Interval`.
 ARITHMETIC = {"ADD": "add", "SUB": "sub", "MUL": "mul"}
 
@@ -26,8 +28,8 @@ MOVES = (*REARRANGES, LOOKUP, "SLICE", "STRIDED_SLICE")
 # values for a product of matrices, and that is in int8.
 REGION_MOVES = (LOOKUP, "RESHAPE", "STRIDED_SLICE")
 
-# What only a layer norm has, the GELU, and the softmax.
-REGION_SEEDS = ("GELU", "RSQRT", "SOFTMAX")
+# What only a layer norm has, the GELU, the softmax, and the convolutions of ghosts.
+REGION_SEEDS = (DEPTHWISE, "GELU", "RSQRT", "SOFTMAX")
 # Part of a float region where connected with a seed: the rest of the norm, the skip connection, factors of channels.
 REGION_NEIGHBORS = ("ADD", "MEAN", "MUL", "SQUARED_DIFFERENCE", "SUB")
 # How operators take part in the ranking of tokens.
@@ -50,8 +52,9 @@ class Weights(NamedTuple):
     axis: int
 
 
-WEIGHTED = {"CONV_2D": Weights(1, 0), DENSE: Weights(1, 0), "DEPTHWISE_CONV_2D": Weights(1, 3)}
+WEIGHTED = {"CONV_2D": Weights(1, 0), DENSE: Weights(1, 0), DEPTHWISE: Weights(1, 3)}
 # Position of the bias of all of these.
 BIAS = 2
-# Weights that int8-dynamic leaves in float: few, and XNNPACK has no kernel for them with dynamic activations.
-DYNAMIC_FLOAT = ("DEPTHWISE_CONV_2D",)
+# Weights that int8-dynamic and int8 leave in float: few, XNNPACK has no kernel for them with dynamic activations, and
+# see `regions.py`.
+DYNAMIC_FLOAT = (DEPTHWISE,)

@@ -1,13 +1,15 @@
-"""Which operators of a .tflite graph stay in float in static int8: layer norms, GELUs, softmaxes, what ranks tokens.
+"""Which operators of a .tflite graph stay in float in static int8: norms, GELUs, softmaxes, ghosts, ranks of tokens.
 
 A layer norm is a chain of element-wise operators over sums of squares, whose ranges differ by orders of magnitude
 between tokens: rounded to eight bits at every step it loses more than all other operators of an encoder together. A
 GELU in int8 fixes one scale for all channels on both sides, though channels of a wide layer differ as much. Both cost
 next to nothing beside the products around them, which stay in int8. A softmax in int8 would lose little, but XNNPACK
 has no kernel for it: each one would cut the graph in two, and between the pieces everything is copied. In float it is
-taken, with the sum with the mask in front of it. Why tokens are ranked in float: `significance.py`. Positions are
-looked up where a graph takes any length; their table is small, and stays in float beside a layer norm. Regions are
-found by what the operators are, never by a name, so that the quantizer and the audit agree on any file.
+taken, with the sum with the mask in front of it. A depthwise convolution (ghosts) sums over groups of channels, which
+differ as much, of an image that would have one scale; in float each group keeps the scale that it comes with. Why
+tokens are ranked in float: `significance.py`. Positions are looked up where a graph takes any length; their table is
+small, and stays in float beside a layer norm. Regions are found by what the operators are, never by a name, so that the
+quantizer and the audit agree on any file.
 """
 
 from quantize import significance
@@ -24,7 +26,7 @@ from quantize.tflite.graph import (
     schema,
     tensors_of,
 )
-from quantize.tflite.operators import RANKING, REGION_MOVES, REGION_NEIGHBORS, REGION_SEEDS
+from quantize.tflite.operators import DEPTHWISE, JOIN, RANKING, REGION_MOVES, REGION_NEIGHBORS, REGION_SEEDS
 
 
 def float_region(model: Model, graph: Graph) -> set[int]:
@@ -34,20 +36,40 @@ def float_region(model: Model, graph: Graph) -> set[int]:
     In a float graph that is what shall stay in float, in a quantized one what may be: operators whose results are not
     float32 belong to no region.
     """
+    images = _images(model, graph)
     candidates: set[int] = set()
     made: set[int] = set()
+    made_by_images: set[int] = set()
     for position, operator in enumerate(graph.operators):
         name = op_name(model, operator)
         # What is moved into a region from outside (a mask that many regions read) is not part of it.
         fits = name in (*REGION_SEEDS, *REGION_NEIGHBORS) or (name in REGION_MOVES and operator.inputs[0] in made)
+        fits = fits or position in images or (name == JOIN and made_by_images.issuperset(operator.inputs))
         if fits and all(graph.tensors[i].type == schema.TensorType.FLOAT32 for i in operator.outputs):
             candidates.add(position)
             made.update(operator.outputs)
+            if name in (DEPTHWISE, JOIN) or (name in REGION_MOVES and operator.inputs[0] in made_by_images):
+                made_by_images.update(operator.outputs)
     # Two operators that read the same tensor are not connected by that, unless a candidate made it.
     tensors = {position: made.intersection(tensors_of(graph.operators[position])) for position in candidates}
     seeds = {position for position in candidates if op_name(model, graph.operators[position]) in REGION_SEEDS}
     region = grow(seeds, tensors) | ranking_region(model, graph)
     return region | _casts(model, graph, region) | _positions(model, graph, region)
+
+
+def _images(model: Model, graph: Graph) -> set[int]:
+    """What puts together the images that depthwise convolutions read."""
+    read: set[int] = set()
+    found: set[int] = set()
+    for position in reversed(range(len(graph.operators))):
+        operator = graph.operators[position]
+        name = op_name(model, operator)
+        if name == DEPTHWISE:
+            read.add(operator.inputs[0])
+        elif name in (JOIN, "PAD", "RESHAPE") and read.issuperset(operator.outputs):
+            found.add(position)
+            read.update(operator.inputs if name == JOIN else operator.inputs[:1])
+    return found
 
 
 def ranking_region(model: Model, graph: Graph) -> set[int]:

@@ -16,17 +16,15 @@ from models_tf.encoder.graph import NetworkGraph
 from quantize.ranges import CalibrationRanges
 from quantize.recipe import RECIPES
 from quantize.tflite.flatbuffer import read_model
-from quantize.tflite.graph import is_constant, op_name, schema
+from quantize.tflite.graph import op_name, schema
 from support import tiny_files
 
 VALUES = tiny_files.inputs(40, seed=9)
 LAYERS, MODULES = 2, 4  # attention and FFN of two layers
+MAKERS = ("DEPTHWISE_CONV_2D", "ADD")  # a ghost of several images is a sum
 # The limits of test_quantize_encoder_tflite.py.
 SHARE = {"float32": 1e-4, "fp16": 0.01, "int8-dynamic": 0.1, "int8": 0.1}
 CORRELATION = {"float32": 0.99999, "fp16": 0.9999, "int8-dynamic": 0.995, "int8": 0.995}
-# One file misses them: the form `outputs` measured 0.155 in int8 TFLite, and 0.051 in ONNX, where the convolution stays
-# float. The limit was set after that. It shows that nothing has become worse, not that this is good.
-OUTPUTS_INT8_TFLITE = 0.16
 
 
 def graph(form: str, head: str = "classification") -> NetworkGraph:
@@ -45,10 +43,12 @@ def onnx_model(recipe: str, form: str, head: str = "classification") -> onnx.Mod
     return tiny_files.files(f"ghosts on {form}", head).onnx(recipe)
 
 
-def follows(found: dict[str, np.ndarray], form: str, recipe: str, target: str) -> None:
+def follows(found: dict[str, np.ndarray], form: str, recipe: str, *, rounds_outputs: bool = False) -> None:
     expected = graph(form).predict(VALUES)["logits"]
-    limit = OUTPUTS_INT8_TFLITE if (form, recipe, target) == ("outputs", "int8", "tflite") else SHARE[recipe]
-    assert np.abs(found["logits"] - expected).max() <= limit * np.ptp(expected)
+    if rounds_outputs:
+        # One row of the form `outputs` has logits beyond all that were calibrated on, and an int8 output ends there.
+        expected = np.clip(expected, *tiny_files.files(f"ghosts on {form}").tflite_ranges.ranges["logits"])
+    assert np.abs(found["logits"] - expected).max() <= SHARE[recipe] * np.ptp(expected)
     assert np.corrcoef(found["logits"].ravel(), expected.ravel())[0, 1] > CORRELATION[recipe]
 
 
@@ -56,7 +56,7 @@ def follows(found: dict[str, np.ndarray], form: str, recipe: str, target: str) -
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_a_tflite_file_follows_the_float_network_and_is_what_the_recipe_says(form: str, recipe: str) -> None:
     content = tflite(recipe, form)
-    follows(tiny_files.run_tflite(content, VALUES), form, recipe, "tflite")
+    follows(tiny_files.run_tflite(content, VALUES), form, recipe, rounds_outputs=recipe == "int8")
     found = get("tflite").open(content)
     assert found.audit(RECIPES[recipe]) == []
     assert found.min_runtime == ("TensorFlow Lite 2.14" if recipe == "int8" else "TensorFlow Lite 2.9")
@@ -66,7 +66,7 @@ def test_a_tflite_file_follows_the_float_network_and_is_what_the_recipe_says(for
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_an_onnx_file_follows_the_float_network_and_is_what_the_recipe_says(form: str, recipe: str) -> None:
     model = onnx_model(recipe, form)
-    follows(tiny_files.run_onnx(model, VALUES), form, recipe, "onnx")
+    follows(tiny_files.run_onnx(model, VALUES), form, recipe)
     assert get("onnx").open(model.SerializeToString()).audit(RECIPES[recipe]) == []
 
 
@@ -91,50 +91,61 @@ def test_tflite_runtime_2_14_runs_the_file(form: str, recipe: str, tmp_path: Any
     # A process of its own: after TensorFlow the runtime cannot be imported.
     paths = [str(tmp_path / name) for name in ("model.tflite", "in.npz", "out.npy")]
     subprocess.run([sys.executable, "-c", RUNTIME_JOB, *paths], check=True, capture_output=True)
-    follows({"logits": np.load(tmp_path / "out.npy")}, form, recipe, "tflite")
+    follows({"logits": np.load(tmp_path / "out.npy")}, form, recipe, rounds_outputs=recipe == "int8")
+
+
+def ghosts_and_sums(form: str) -> tuple[int, int]:
+    """How many ghosts there are, and how many sums of groups are convolutions as well."""
+    config = graph(form).network.config
+    return sum(config.ghost_heads + config.ghost_folds), MODULES if form == "outputs" else 0
 
 
 @pytest.mark.parametrize("recipe", SHARE)
 @pytest.mark.parametrize("form", GHOST_FORMS)
-def test_a_tflite_file_has_one_convolution_a_ghost_module_with_its_relu_and_no_softmax_over_kernels(
+def test_a_tflite_file_has_one_convolution_a_ghost_with_its_relu_of_a_kind_that_xnnpack_takes(
     form: str, recipe: str
 ) -> None:
     model = read_model(tflite(recipe, form))
     subgraph = model.subgraphs[0]
     ops = Counter(op_name(model, operator) for operator in subgraph.operators)
     assert ops["SOFTMAX"] == LAYERS
-    assert ops["DEPTHWISE_CONV_2D"] == MODULES
-    assert not {"EXP", "RELU", "SUM", "CONV_2D", "SPACE_TO_BATCH_ND"} & set(ops)
+    assert not {"EXP", "RELU", "SUM", "CONV_2D", "SPACE_TO_BATCH_ND", "ADD_N"} & set(ops)
+    ghosts, sums = ghosts_and_sums(form)
+    convolutions = [o for o in subgraph.operators if op_name(model, o) == "DEPTHWISE_CONV_2D"]
+    activations = [o.builtinOptions.fusedActivationFunction for o in subgraph.operators if op_name(model, o) in MAKERS]
+    assert activations.count(schema.ActivationFunctionType.RELU) == ghosts
+    assert len(convolutions) >= ghosts + sums
+    for operator in convolutions:  # one output for each channel
+        values, kernel, result = (subgraph.tensors[i] for i in (*operator.inputs[:2], operator.outputs[0]))
+        assert values.shape[3] == kernel.shape[3] == result.shape[3]
+        assert kernel.shape[1] * kernel.shape[2] <= 9
     for operator in subgraph.operators:
-        if op_name(model, operator) == "DEPTHWISE_CONV_2D":
-            assert operator.builtinOptions.fusedActivationFunction == schema.ActivationFunctionType.RELU
-        if op_name(model, operator) == "SPLIT":  # its second input is what is split
-            assert not is_constant(model, subgraph.tensors[operator.inputs[1]])
+        assert op_name(model, operator) != "CONCATENATION" or len(operator.inputs) <= 5
 
 
 @pytest.mark.parametrize("form", GHOST_FORMS)
-def test_static_int8_convolves_in_int8_with_a_scale_for_each_channel_of_each_ghost(form: str) -> None:
+def test_static_int8_convolves_in_float_what_comes_with_several_scales(form: str) -> None:
     model = read_model(tflite("int8", form))
     subgraph = model.subgraphs[0]
-    found = [o for o in subgraph.operators if op_name(model, o) == "DEPTHWISE_CONV_2D"]
-    for operator in found:
-        values, weights = (subgraph.tensors[operator.inputs[i]] for i in (0, 1))
-        assert values.type == weights.type == subgraph.tensors[operator.outputs[0]].type == schema.TensorType.INT8
-        assert len(weights.quantization.scale) == weights.shape[-1]
-        assert weights.quantization.quantizedDimension == 3
-    assert len(found) == MODULES
+    makers = {int(i): o for o in subgraph.operators for i in o.outputs}
+    joined = [o for o in subgraph.operators if op_name(model, o) in ("DEPTHWISE_CONV_2D", "CONCATENATION", "PAD")]
+    assert joined
+    for operator in joined:
+        assert subgraph.tensors[operator.outputs[0]].type == schema.TensorType.FLOAT32
+    products = [o for o in subgraph.operators if op_name(model, o) == "FULLY_CONNECTED"]
+    assert all(subgraph.tensors[o.outputs[0]].type == schema.TensorType.INT8 for o in products)
+    assert all(op_name(model, makers[int(o.inputs[0])]) != "DEPTHWISE_CONV_2D" for o in products)
 
 
 @pytest.mark.parametrize("recipe", SHARE)
 @pytest.mark.parametrize("form", GHOST_FORMS)
-def test_an_onnx_file_has_one_convolution_a_ghost_module_and_no_softmax_over_kernels(form: str, recipe: str) -> None:
+def test_an_onnx_file_has_one_convolution_a_ghost_with_its_relu_and_its_padding(form: str, recipe: str) -> None:
     model = onnx_model(recipe, form)
     ops = Counter(node.op_type for node in model.graph.node)
+    ghosts, sums = ghosts_and_sums(form)
     assert ops["Softmax"] == LAYERS
-    assert ops["Conv"] == MODULES
-    assert not {"Exp", "ConvInteger"} & set(ops)
-    constants = {item.name for item in model.graph.initializer}
-    assert not any(set(node.input) <= constants for node in model.graph.node if node.op_type == "Split")
+    assert (ops["Conv"], ops["Relu"]) == (ghosts + sums, ghosts)
+    assert not {"Exp", "ConvInteger", "Pad"} & set(ops)
     # tf2onnx makes a Gemm with a computed bias of a product and a sum; static int8 has no such thing.
     made = {name for node in model.graph.node if node.op_type != "DequantizeLinear" for name in node.output}
     if recipe == "float32":

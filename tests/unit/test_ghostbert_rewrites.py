@@ -10,7 +10,8 @@ from models_tf.encoder.rewrites import apply
 from models_tf.encoder.rewrites.attention import move_value_bias
 from models_tf.encoder.rewrites.ghosts import fold_ghosts
 from models_tf.encoder.rewrites.layers import first_token_only
-from support.network_runs import error_of_tokens, rows
+from support.ghost_oracle import oracle
+from support.network_runs import answers, error_of_tokens, of_tokens, rows
 from support.tiny_models import GHOSTS, HEADS, PRUNED, TIME, config, ghost_config, network
 
 # Sums of some hundred products, each rounded to 6e-8 of it, through three layers.
@@ -52,8 +53,34 @@ def test_rows_that_read_ghosts_get_a_kernel_of_their_own(form: str) -> None:
     assert len(split) == (len(counted) if form == "heads" else 0)
     for name in split:
         output = name.removesuffix(".ghost_kernel")
-        parts = (folded.tensors[f"{output}.kernel"], folded.tensors[name])
-        np.testing.assert_array_equal(np.concatenate(parts), made.tensors[f"{output}.kernel"])
+        kept, rows_of = folded.tensors[f"{output}.kernel"], folded.tensors[name]
+        np.testing.assert_array_equal(kept, made.tensors[f"{output}.kernel"][: len(kept)])
+        # In a checkpoint channel by channel, here ghost by ghost.
+        layer = output.split(".")[1]
+        part = "ghost_heads" if "attention" in output else "ghost_folds"
+        count = folded.tensors[f"layers.{layer}.{part}.taps"].shape[3]
+        old = made.tensors[f"{output}.kernel"][len(kept) :]
+        for ghost, found in enumerate(np.split(rows_of, count)):
+            np.testing.assert_array_equal(found, old[ghost::count])
+
+
+@pytest.mark.parametrize("signs", [(1, 1), (-1, -1), (1, -1), (0, 1), (0, -1), (0, 0)])
+def test_gains_of_either_sign_and_zero_go_into_the_taps(signs: tuple[int, int]) -> None:
+    made = network(ghost_config(ghost_on="outputs"), BASE, dtype=np.float64)
+    gains = {name: value for name, value in made.tensors.items() if name.endswith(".gain")}
+    changed = made.change({name: np.resize(signs, len(v)) * np.abs(v) for name, v in gains.items()})
+    folded = fold_ghosts(changed)
+    assert not [name for name in folded.tensors if name.endswith(".gain")]
+    for name, value in gains.items():
+        wanted = {"taps": np.resize(signs, len(value)) > 0, "taps_less": np.resize(signs, len(value)) < 0}
+        for part, kept in wanted.items():
+            taps = folded.tensors.get(name.replace(".gain", f".{part}"))
+            assert (0 if taps is None else taps.shape[3]) == kept.sum()
+    given = rows()
+    assert error_of_tokens(folded, changed, given) < FLOAT64
+    found = of_tokens(answers(folded, given), given)["hidden"]
+    expected = oracle(changed, given)[given["mask"] > 0]
+    assert np.abs(found - expected).max() / np.abs(expected).max() < FLOAT64
 
 
 def test_folding_leaves_a_network_without_ghosts_as_it_is() -> None:

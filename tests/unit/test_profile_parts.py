@@ -171,8 +171,10 @@ def by_hand(settings: EncoderConfig, head: Head, time: int) -> dict[str, int]:
         taps = settings.ghost_kernel
         found[GHOSTS] += time * taps * settings.heads_of(layer) * size * heads
         found[GHOSTS] += time * taps * (middle // settings.fold_size) * fold * folds
-        if not on_heads:  # each ghost times its gain
+        if not on_heads:  # each ghost times its gain, and the sum of the groups as a convolution with ones
             found[GHOSTS] += time * hidden * (heads + folds)
+            found[GHOSTS] += time * hidden * settings.heads_of(layer) * bool(heads)
+            found[GHOSTS] += time * hidden * (middle // settings.fold_size) * bool(folds)
         found[AFTER] += time * (width + size * heads * on_heads) * inner
         found[FFN] += settings.num_ffn * time * inner * (2 * middle + fold * folds * on_heads)
     if settings.pooler and head.has_pooler:

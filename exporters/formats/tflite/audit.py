@@ -31,8 +31,8 @@ FLOATS = ("FLOAT32", "FLOAT16")
 
 
 def _check_int8(model: Any, graph: Any) -> Iterator[str]:
-    """Layer norms, GELUs, softmaxes and token ranking may be float."""
-    yield from _check_static(model, graph, float_region(model, graph))
+    """Layer norms, GELUs, softmaxes, ghosts and token ranking may be float."""
+    yield from _check_static(model, graph, float_region(model, graph), float_weights=DYNAMIC_FLOAT)
 
 
 def _check_int8_full(model: Any, graph: Any) -> Iterator[str]:
@@ -40,7 +40,7 @@ def _check_int8_full(model: Any, graph: Any) -> Iterator[str]:
     yield from _check_static(model, graph, ranking_region(model, graph))
 
 
-def _check_static(model: Any, graph: Any, region: set[int]) -> Iterator[str]:
+def _check_static(model: Any, graph: Any, region: set[int], *, float_weights: tuple[str, ...] = ()) -> Iterator[str]:
     allowed = _allowed_in_float(model, graph, {id(graph.operators[position]) for position in region})
     for operator in graph.operators:
         name = op_name(model, operator)
@@ -55,7 +55,7 @@ def _check_static(model: Any, graph: Any, region: set[int]) -> Iterator[str]:
         tensor = graph.tensors[int(index)]
         if kind(tensor) == "INT8" and (scales(tensor).tolist() != [1.0] or zero_points(tensor).tolist() != [0]):
             yield f"the int8 input must have scale 1 and zero point 0, not {scales(tensor)} and {zero_points(tensor)}"
-    yield from _check_int8_weights(model, graph)
+    yield from _check_int8_weights(model, graph, float_weights)
 
 
 def _allowed_in_float(model: Any, graph: Any, region: set[int]) -> set[int]:
@@ -89,13 +89,15 @@ def _allowed_in_float(model: Any, graph: Any, region: set[int]) -> set[int]:
     return allowed
 
 
-def _check_int8_weights(model: Any, graph: Any) -> Iterator[str]:
+def _check_int8_weights(model: Any, graph: Any, float_weights: tuple[str, ...]) -> Iterator[str]:
     for tensor in tables(model, graph):
         if kind(tensor) != "INT8":
             yield f"a table of {LOOKUP} is {kind(tensor).lower()}, not int8"
     found = False
     for name, tensor, axis in weights(model, graph):
         found = True
+        if name in float_weights and kind(tensor) == "FLOAT32":
+            continue
         if kind(tensor) != "INT8":
             yield f"weights of {name} are {kind(tensor).lower()}, not int8"
         elif scales(tensor).size != tensor.shape[axis]:

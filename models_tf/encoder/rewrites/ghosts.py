@@ -1,4 +1,4 @@
-"""Ghosts in their exported form: constant kernels, and a separate kernel for the rows that read ghosts."""
+"""Ghosts in their exported form: constant kernels, and separate kernels for what one int8 scale cannot serve."""
 
 import numpy as np
 
@@ -10,11 +10,14 @@ _OUTPUTS = {"ghost_heads": "attention_output", "ghost_folds": "ffn.0.output"}
 
 
 def fold_ghosts(network: Network) -> Network:
-    """Requires: nothing. Ensures: no softmax over kernels is left; `ghost_*.taps` are positive and sum to 1.
+    """Requires: nothing. Ensures: no softmax over kernels and no gain is left; `ghost_*.taps` hold constants,
+    [group, tap, channel, ghost].
 
-    Where ghosts are concatenated with what they are made from, the rows that read them become the output's
-    `ghost_kernel`. In int8 the two kernels then have separate scales: rows that began at zero and were trained briefly
-    are far smaller than the others, and a common scale would round them all to zero.
+    - Ghosts of heads: the rows of the output's kernel that read ghosts become its `ghost_kernel`, ghost by ghost. In
+      int8 the two kernels then have separate scales: rows that began at zero and were trained briefly are far smaller
+      than the others, and a common scale would round them all to zero.
+    - Ghosts of outputs: g ReLU(z) is ReLU(g z) where g > 0 and -ReLU(-g z) where g < 0, so gains go into the taps:
+      `taps` makes what is added, `taps_less` what is subtracted. A ghost with gain zero is gone.
     """
     draft = Draft(network)
     for layer in range(len(network.config.first_uses)):
@@ -24,8 +27,18 @@ def fold_ghosts(network: Network) -> Network:
             if logits is None:
                 continue
             powers = np.exp(logits - logits.max(0))
-            draft[f"{name}.taps"] = powers / powers.sum(0)
+            taps = (powers / powers.sum(0)).swapaxes(0, 1)
             if network.config.ghost_on == GHOST_HEADS:
-                kept, kernel = logits.shape[1] * logits.shape[2], draft[f"{output}.kernel"]
-                draft[f"{output}.kernel"], draft[f"{output}.ghost_kernel"] = kernel[:kept], kernel[kept:]
+                groups, _, size, count = taps.shape
+                kernel = draft[f"{output}.kernel"]
+                kept, rows = kernel[: groups * size], kernel[groups * size :]
+                draft[f"{name}.taps"], draft[f"{output}.kernel"] = taps, kept
+                by_ghost = rows.reshape(size, count, -1).swapaxes(0, 1)
+                draft[f"{output}.ghost_kernel"] = by_ghost.reshape(rows.shape)
+                continue
+            gain = draft[f"{name}.gain"]
+            draft.pop(f"{name}.gain")
+            for part, factors in (("taps", gain), ("taps_less", -gain)):
+                if (factors > 0).any():
+                    draft[f"{name}.{part}"] = (taps * factors)[..., factors > 0]
     return draft.result()
