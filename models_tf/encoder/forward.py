@@ -313,12 +313,18 @@ class _Pass:
         if kept is not None:  # before the product with the values: only these rows are needed
             weights = retention.pick(weights, kept, self.batch)
         context = tf.matmul(weights, self._heads(value, self.time))
-        return tf.reshape(tf.transpose(context, (0, 2, 1, 3)), (-1, query.shape[-1])), kept
+        return self._tokens(context, query.shape[-1]), kept
 
     def _heads(self, x: tf.Tensor, time: Any) -> tf.Tensor:
         """[batch, head, time, size]"""
-        size = self.config.head_size
-        return tf.transpose(tf.reshape(x, (self.lead, time, x.shape[-1] // size, size)), (0, 2, 1, 3))
+        size, heads = self.config.head_size, x.shape[-1] // self.config.head_size
+        if heads == 1:  # nothing to transpose; tf2onnx would turn that into a reshape which is wrong if time is open
+            return tf.reshape(x, (self.lead, 1, time, size))
+        return tf.transpose(tf.reshape(x, (self.lead, time, heads, size)), (0, 2, 1, 3))
+
+    def _tokens(self, x: tf.Tensor, width: int) -> tf.Tensor:
+        """[batch * time, channel] of what is [batch, head, time, size]."""
+        return tf.reshape(x if width == self.config.head_size else tf.transpose(x, (0, 2, 1, 3)), (-1, width))
 
     def _go_on(self, x: tf.Tensor, kept: tf.Tensor) -> tf.Tensor:
         """The rows of `x` that were kept; all later steps see only these."""

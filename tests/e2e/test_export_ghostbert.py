@@ -59,8 +59,13 @@ def test_the_form_on_outputs_is_exported_by_every_recipe(recipe: str, data: Path
     names = [op_name(model, operator) for operator in graph.operators]
     # The weights are variables until the graph is frozen: that they are constants, and cut once, is seen here.
     assert names.count("SOFTMAX") == 2
-    assert names.count("DEPTHWISE_CONV_2D") == 4
-    splits = [o for o, name in zip(graph.operators, names, strict=True) if name == "SPLIT"]
+    convolutions, splits = (
+        [o for o, name in zip(graph.operators, names, strict=True) if name == wanted]
+        for wanted in ("DEPTHWISE_CONV_2D", "SPLIT")
+    )
+    # One output for each channel: with more XNNPACK is slow. Heads and folds of two layers, each with its plain sum.
+    assert len(convolutions) > 2 * 4
+    assert {convolution.builtinOptions.depthMultiplier for convolution in convolutions} == {1}
     assert not any(is_constant(model, graph.tensors[split.inputs[1]]) for split in splits)
 
 

@@ -123,8 +123,11 @@ class OnnxEdit:
     def producer(self, name: str):
         return next(node for node in self.graph.node if name in node.output)
 
-    def first(self, op_type: str):
-        return next(node for node in self.graph.node if node.op_type == op_type)
+    def all(self, op_type: str) -> list[onnx.NodeProto]:
+        return [node for node in self.graph.node if node.op_type == op_type]
+
+    def first(self, op_type: str) -> onnx.NodeProto:
+        return self.all(op_type)[0]
 
     def add(self, name: str, values: np.ndarray) -> str:
         self.graph.initializer.append(onnx.numpy_helper.from_array(values, name))
@@ -151,15 +154,15 @@ def float_bias(edit):
     edit.first("Conv").input[2] = edit.add("plain", np.zeros(8, np.float32))
 
 
-def float_input(op_type):
-    return lambda edit: edit.unquantize_input(edit.first(op_type), 0)
+def float_input(op_type, number=0):
+    return lambda edit: edit.unquantize_input(edit.all(op_type)[number], 0)
 
 
 def float_between(edit):
-    """A new operator between the Softmax and its QuantizeLinear."""
-    softmax = edit.first("Softmax")
-    softmax.output[0], name = "raw", softmax.output[0]
-    place = list(edit.graph.node).index(softmax) + 1
+    """A new operator between a Conv and its QuantizeLinear."""
+    conv = edit.first("Conv")
+    conv.output[0], name = "raw", conv.output[0]
+    place = list(edit.graph.node).index(conv) + 1
     edit.graph.node.insert(place, onnx.helper.make_node("Sigmoid", ["raw"], [name]))
 
 
@@ -172,8 +175,7 @@ def wide_activations(edit):
 
 
 def other_scale(edit):
-    softmax = edit.first("Softmax")
-    edit.producer(softmax.input[0]).input[1] = edit.add("other", np.array(0.7, np.float32))
+    edit.producer(edit.first("Mul").input[0]).input[1] = edit.add("other", np.array(0.7, np.float32))
 
 
 def weight_part(op_type, position, change):
@@ -194,13 +196,12 @@ def input_scale(edit):
     [
         (float_weights, "Conv computes in float"),
         (float_bias, "Conv computes in float"),
-        (float_input("Softmax"), "Softmax computes in float"),
         (float_input("Mul"), "Mul computes in float"),
         (float_input("Concat"), "Concat computes in float"),
-        (float_input("MatMul"), "MatMul computes in float"),
-        (float_input("Softmax"), "Mul computes in float: its result is not quantized"),
+        (float_input("Gemm"), "Gemm computes in float"),
+        (float_input("Conv", 1), "Mul computes in float: its result is not quantized"),
         (float_between, "Sigmoid computes in float"),
-        (float_between, "Softmax computes in float: its result is not quantized"),
+        (float_between, "Conv computes in float: its result is not quantized"),
         (wide_activations, "activations are uint16, not 8 bits"),
         (other_scale, "read with another scale"),
         (weight_part("Conv", 1, lambda scale: scale[:1]), "Conv have 1 scales for 8 channels"),
@@ -235,7 +236,10 @@ def test_bytes_and_parameters_add_up(files, target):
         assert entry.weight_bytes + entry.overhead_bytes == entry.size_bytes
     # Norms become biases: gamma and (of bottlenecks) beta go, one bias a channel comes. Shared constants count once.
     assert found["float32"].parameters == pytest.approx(expected, rel=0.1)
-    assert found["float32"].parameters == found["int8"].parameters
+    # In ONNX a factor for each feature that the dense layer reads may come before it, which makes its weights finer.
+    features = int(tiny_files.projection().trainable_weights[-2].shape[0])
+    added = found["int8"].parameters - found["float32"].parameters
+    assert added == (0 if target == "tflite" else features)
     ratio = found["float32"].weight_bytes / found["fp16"].weight_bytes
     assert ratio == pytest.approx(2, rel=0.05)
 
@@ -322,7 +326,7 @@ def test_an_embedding_left_in_float_is_found(token_files, recipe):
     def tables(of):
         graph = of.subgraphs[0]
         found = [graph.tensors[o.inputs[0]] for o in graph.operators if op_name(of, o) == "GATHER"]
-        return [table for table in found if table.shape[0] == tiny_files.CONVERTED_WORDS]
+        return [table for table in found if table.shape[0] >= tiny_files.CONVERTED_WORDS]  # padding has a row too
 
     table = tables(model)[0]
     table.type, table.quantization = schema.TensorType.FLOAT32, None

@@ -47,7 +47,8 @@ def test_our_own_recipes_are_recognized(folder, kind, recipe):
         "int8": f"int8 weights, {'int8' if kind == 'tflite' else 'uint8'} activations (static)",
     }[recipe]
     assert word in found.scheme
-    assert sum(each.size_bytes for each in found.kinds) + found.structure_bytes == found.size_bytes
+    constants = sum(each.size_bytes for each in found.kinds)
+    assert constants + found.metadata_bytes + found.structure_bytes == found.size_bytes
     if recipe == "int8":
         assert found.quantized_share == 1.0
         assert all(each.symmetric and each.granularity == "per channel" for each in found.quantized)
