@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from models_tf import memory
 from models_tf.encoder.network import Network
 
 # The weight of a padded position is at most exp(-MARGIN) = 2e-9 of the row's largest; over 512 positions that is 1e-6,
@@ -22,7 +23,9 @@ def choose_mask(network: Network, rows: Mapping[str, np.ndarray], *, batch: int)
     A padding score is at most the peak, the largest token score at least -peak, so the mask must outweigh both. Rows
     with larger scores use up margin and do not change the answer: the weights bound the scores.
     """
-    return -float(math.ceil(2 * attention_peak(network, rows, batch=batch) + MARGIN))
+    peak = attention_peak(network, rows, batch=batch)
+    memory.give_back()  # the weights that gave the peak
+    return -float(math.ceil(2 * peak + MARGIN))
 
 
 def attention_peak(network: Network, rows: Mapping[str, np.ndarray], *, batch: int) -> float:

@@ -26,7 +26,8 @@ class Encoder(keras.Model):
         self.table: dict[str, tf.Variable] = {}
         for name, shape in config.shapes(head).items():
             initializer: Any = "ones" if name.endswith(".gamma") else "zeros"
-            if not name.endswith((".gamma", ".beta", ".bias", ".gain")):
+            # Weights that are given need no random ones first, which take seconds for a large model.
+            if tensors is None and not name.endswith((".gamma", ".beta", ".bias", ".gain")):
                 # One for each weight: a shared one would give equal values to weights of equal shape.
                 initializer = keras.initializers.TruncatedNormal(stddev=config.initializer_range)
             self.table[name] = self.add_weight(name=name, shape=shape, initializer=initializer)

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from quantize.arrays import Array
-from quantize.onnx.graph import add_constant, copied
+from quantize.onnx.graph import add_constant, copied, without_weights
 from quantize.onnx.operators import DENSE, REARRANGES
 from quantize.onnx.session import make_session
 from quantize.ranges import CalibrationRanges, RangeCollector, Rows
@@ -70,7 +70,7 @@ def _with_reductions(float_model: onnx.ModelProto) -> tuple[onnx.ModelProto, dic
     """A copy that answers with numbers, and which number each output is: (tensor, question)."""
     model = copied(float_model)
     graph = model.graph
-    inferred = onnx.shape_inference.infer_shapes(model).graph
+    inferred = onnx.shape_inference.infer_shapes(without_weights(model)).graph
     types = {v.name: v.type.tensor_type for v in (*inferred.value_info, *inferred.output)}
     kinds = {name: kind.elem_type for name, kind in types.items()}
     names: list[str] = []

@@ -1,6 +1,7 @@
 """The small steps that passes over ONNX models are made of. The types are those of onnx itself."""
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
 
 import onnx
 
@@ -8,6 +9,8 @@ from quantize.arrays import Array
 
 # The open sizes of inputs and outputs, and what a model's metadata call the largest length.
 BATCH, LENGTH, LONGEST = "batch", "length", "max_length"
+# Constants of more elements hold no shape, axis or index.
+_FEW_VALUES = 64
 
 
 def copied(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -15,6 +18,20 @@ def copied(model: onnx.ModelProto) -> onnx.ModelProto:
     result = onnx.ModelProto()
     result.CopyFrom(model)
     return result
+
+
+def without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same operators on weights that come as inputs: for questions about shapes, which make copies of the model."""
+    small = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
+    small.graph.node.extend(model.graph.node)
+    small.graph.input.extend(model.graph.input)
+    small.graph.output.extend(model.graph.output)
+    for item in model.graph.initializer:
+        if math.prod(item.dims) > _FEW_VALUES:
+            small.graph.input.append(onnx.helper.make_tensor_value_info(item.name, item.data_type, item.dims))
+        else:
+            small.graph.initializer.append(item)
+    return small
 
 
 def longest(model: onnx.ModelProto) -> int:
@@ -61,11 +78,13 @@ def set_nodes(graph: onnx.GraphProto, nodes: Iterable[onnx.NodeProto]) -> None:
     graph.node.extend(copies)
 
 
-def set_constants(graph: onnx.GraphProto, items: Iterable[onnx.TensorProto]) -> None:
-    """Replaces all constants; see `set_nodes`."""
-    copies = [onnx.TensorProto.FromString(item.SerializeToString()) for item in items]
-    del graph.initializer[:]
-    graph.initializer.extend(copies)
+def keep_constants(graph: onnx.GraphProto, needed: Collection[str]) -> None:
+    """Removes all other constants. In place: a message keeps the memory of all that it ever held, so a list of copies
+    would double that of the model.
+    """
+    for place in reversed(range(len(graph.initializer))):
+        if graph.initializer[place].name not in needed:
+            del graph.initializer[place]
 
 
 def add_constant(graph: onnx.GraphProto, name: str, numbers: Array) -> str:

@@ -11,20 +11,22 @@ from collections.abc import Callable, Hashable, Iterable
 import flatbuffers
 import numpy as np
 
-from quantize.arrays import Array
+from quantize.arrays import Array, digest
 from quantize.tflite.graph import Model, Table, schema
 
 FILE_IDENTIFIER = b"TFL3"
 BUFFER_ALIGNMENT = 16
 # A flatbuffer offset is 32 bits wide; bigger models need external buffers, which are not written here.
 MAX_FILE_BYTES = 2**31 - 1
+# More than a tensor or an operator takes beside its data: a builder that runs out of room copies all it has.
+_TABLE_BYTES = 512
 
 
 def read_model(data: bytes) -> Model:
-    """The objects of a .tflite file."""
+    """The objects of a .tflite file. Their arrays are views of its bytes, so they are replaced, never written to."""
     if data[4:8] != FILE_IDENTIFIER:
         raise ValueError(f"A .tflite file has {FILE_IDENTIFIER!r} at byte 4. Received: {bytes(data[4:8])!r}.")
-    model: Model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(data), 0))
+    model: Model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(data, 0))
     for graph in model.subgraphs:
         graph.inputs, graph.outputs = _whole_numbers(graph.inputs), _whole_numbers(graph.outputs)
         for operator in graph.operators:
@@ -59,7 +61,7 @@ class _SharingBuilder(flatbuffers.Builder):  # type: ignore[misc] # the library 
         self.aligned = False
 
     def CreateNumpyVector(self, x: Array) -> int:  # noqa: N802 - the library's name, here and below
-        key = (x.dtype.str, x.tobytes(), self.aligned)
+        key = (x.dtype.str, digest(x), self.aligned)
         if key not in self._vectors:
             if self.aligned:
                 # The length (4 bytes) sits in front of the data, so it is the data that must end up aligned.
@@ -125,6 +127,7 @@ def write_model(model: Model) -> bytes:
             swap(owner, field, shared.setdefault(table_key(table), _Shared(table)))
 
     size = 4096 + sum(len(buffer.data) + 64 for buffer in model.buffers if buffer.data is not None)
+    size += _TABLE_BYTES * sum(len(graph.tensors) + len(graph.operators) for graph in model.subgraphs)
     try:
         for graph in model.subgraphs:
             for tensor in graph.tensors:
@@ -150,7 +153,7 @@ def write_model(model: Model) -> bytes:
     finally:
         for owner, field, value in reversed(restore):
             setattr(owner, field, value)
-    data = bytes(builder.Output())
+    data = bytes(memoryview(builder.Bytes)[builder.Head() :])
     if len(data) > MAX_FILE_BYTES:
         raise ValueError(f"A .tflite file holds at most {MAX_FILE_BYTES} bytes. Received: {len(data)}.")
     return data

@@ -116,6 +116,12 @@ class Graph(Protocol):
     debugMetadataIndex: int  # noqa: N815
 
 
+class Metadata(Protocol):
+    """What a converter noted; a buffer holds it."""
+
+    buffer: int
+
+
 class Model(Table, Protocol):
     """A whole file."""
 
@@ -124,7 +130,7 @@ class Model(Table, Protocol):
     buffers: list[Buffer]
     signatureDefs: list[Signature] | None  # noqa: N815
     description: str | bytes | None
-    metadata: list[object] | None
+    metadata: list[Metadata] | None
     metadataBuffer: list[int] | None  # noqa: N815
 
 
@@ -182,8 +188,10 @@ def buffer_bytes(model: Model, tensor: Tensor) -> bytes | None:
 
 
 def float_values(model: Model, tensor: Tensor) -> Array:
-    """The values of a float32 constant."""
-    return np.frombuffer(buffer_bytes(model, tensor) or b"", np.float32).reshape(shape(tensor))
+    """The values of a float32 constant, not to be written to: they are those of the file."""
+    data = model.buffers[tensor.buffer].data
+    values = np.zeros(0, np.uint8) if data is None else np.ascontiguousarray(data, np.uint8)
+    return values.view(np.float32).reshape(shape(tensor))
 
 
 def readers(graph: Graph) -> dict[int, list[Operator]]:

@@ -18,7 +18,7 @@ from quantize.ranges import CalibrationRanges
 from quantize.tflite.flatbuffer import read_model, write_model
 from quantize.tflite.graph import Graph, Model, tensor_name
 from quantize.tflite.passes.add_biases import add_biases
-from quantize.tflite.passes.compact import compact
+from quantize.tflite.passes.compact import compact, drop_unused
 from quantize.tflite.passes.elide_input_cast import elide_input_cast
 from quantize.tflite.passes.elide_requantize import elide_requantize
 from quantize.tflite.passes.level_dense import level_dense
@@ -59,6 +59,7 @@ def _quantize(
     split_dense(model, ranges)
     ranges = level(model, level_keys(model, ranges))
     ranges = with_symmetric_operands(model, ranges)
+    drop_unused(model)  # levels made second and third copies of the weights
     float_model, recipe = write_model(model), _recipe(model, kept)
     del model
     values = {

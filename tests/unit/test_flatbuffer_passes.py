@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from quantize.tflite.flatbuffer import BUFFER_ALIGNMENT, read_model, write_model
-from quantize.tflite.graph import builtin_code, op_name, schema, tensor_name
-from quantize.tflite.passes.compact import compact
+from quantize.tflite.graph import add_constant, builtin_code, op_name, schema, tensor_name
+from quantize.tflite.passes.compact import compact, drop_unused
 from quantize.tflite.passes.elide_input_cast import elide_input_cast
 from quantize.tflite.passes.elide_requantize import elide_requantize
 from quantize.tflite.passes.merge_signatures import merge_signatures
@@ -247,3 +247,21 @@ def test_an_int32_mask_is_cast_to_int8_without_a_detour_through_float():
     assert (source.type, target.type) == (schema.TensorType.INT32, schema.TensorType.INT8)
     assert (list(target.quantization.scale), list(target.quantization.zeroPoint)) == ([1.0], [0])
     assert model.operatorCodes[cast.opcodeIndex].version == 3
+
+
+def test_what_passes_leave_behind_is_dropped_and_names_and_answers_stay(int8):
+    before = read_model(int8)
+    expected, size = [tensor_name(tensor) for tensor in before.subgraphs[0].tensors], len(write_model(before))
+    model = read_model(int8)
+    add_constant(model, model.subgraphs[0], np.ones((64, 64), np.float32), "left behind")
+    assert len(write_model(model)) > size + 64 * 64 * 4
+    drop_unused(model)
+    assert [tensor_name(tensor) for tensor in model.subgraphs[0].tensors] == expected
+    assert len(write_model(model)) < size + 256
+    assert same(int8, write_model(model))
+
+
+def test_objects_of_a_file_are_views_of_it(int8):
+    model = read_model(int8)
+    data = max((buffer.data for buffer in model.buffers if buffer.data is not None), key=len)
+    assert np.shares_memory(data, np.frombuffer(int8, np.uint8))

@@ -5,7 +5,6 @@ axis becomes symbolic if the graph allows it, which is tried by running it. Leav
 conversion serves them all.
 """
 
-import gc
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,6 +12,8 @@ import numpy as np
 import onnx
 
 from exporters.console.native_log import quiet
+from exporters.formats.onnx.variables import as_inputs, without_variables
+from models_tf import memory
 from quantize.onnx.graph import BATCH, LENGTH
 from quantize.onnx.passes.compact import compact
 from quantize.onnx.passes.computed_bias import computed_bias
@@ -27,7 +28,6 @@ from quantize.onnx.session import make_session
 # Opset 21 (ONNX 1.16, 2024) runs in ONNX Runtime 1.18 and later. 17 has LayerNormalization, 20 has Gelu, and from 21 on
 # ONNX's own reference computes quantized models. The newest that tf2onnx writes is 18.
 OPSET, _WRITTEN_OPSET = 21, 18
-_LARGE = 4096  # elements
 
 
 def to_onnx(concrete_function: Any, rows: Mapping[str, np.ndarray] | None = None) -> onnx.ModelProto:
@@ -36,7 +36,7 @@ def to_onnx(concrete_function: Any, rows: Mapping[str, np.ndarray] | None = None
     """
     with quiet():
         model, inputs, outputs = _convert(concrete_function)
-    gc.collect()  # graphs have reference cycles, and each holds all weights
+    memory.give_back()
     explicit_pads(model)
     fuse_gemm(model)
     computed_bias(model)
@@ -55,22 +55,22 @@ def to_onnx(concrete_function: Any, rows: Mapping[str, np.ndarray] | None = None
 def _convert(concrete_function: Any) -> tuple[onnx.ModelProto, dict[str, str], dict[str, str]]:
     """The model as tf2onnx makes it, and its input and output names with those of the signature.
 
-    The same steps as `tf2onnx.convert.from_graph_def`, which holds some forty copies of all weights along the way:
+    The same steps as `tf2onnx.convert.from_function`, which holds some forty copies of all weights along the way:
     100 MB became 5 GB. Here the matrices stay outside meanwhile.
     """
     import tensorflow as tf
-    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
     from tf2onnx import optimizer, tf_loader, tfonnx
 
-    frozen = convert_variables_to_constants_v2(concrete_function)
-    inputs = {tensor.name: tensor.name.split(":")[0] for tensor in frozen.inputs}
+    definition, matrices = without_variables(concrete_function)
+    captured = {inner.name for _, inner in concrete_function.graph.captures}
+    given = [tensor.name for tensor in concrete_function.inputs if tensor.name not in captured]
+    inputs = {name: name.split(":")[0] for name in given}
     # The values of a dictionary come in the order of its sorted keys.
-    outputs = dict(zip([t.name for t in frozen.outputs], sorted(concrete_function.structured_outputs), strict=True))
-    definition = frozen.graph.as_graph_def()
-    del frozen
+    names = [tensor.name for tensor in concrete_function.outputs]
+    outputs = dict(zip(names, sorted(concrete_function.structured_outputs), strict=True))
     with tf.Graph().as_default():
-        definition = tf_loader.tf_optimize(list(inputs), list(outputs), definition)
-    matrices = _take_matrices(definition)
+        definition = tf_loader.tf_optimize([*inputs, *matrices], list(outputs), definition)
+    as_inputs(definition)
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(definition, name="")
         converted = tfonnx.process_tf_graph(
@@ -81,33 +81,12 @@ def _convert(concrete_function: Any) -> tuple[onnx.ModelProto, dict[str, str], d
             output_names=list(outputs),
         )
     model = optimizer.optimize_graph(converted, catch_errors=False).make_model("model")
-    given = [value for value in model.graph.input if value.name not in matrices]
+    kept = [value for value in model.graph.input if value.name not in matrices]
     del model.graph.input[:]
-    model.graph.input.extend(given)
-    model.graph.initializer.extend(onnx.numpy_helper.from_array(value, name) for name, value in matrices.items())
+    model.graph.input.extend(kept)
+    for name, variable in matrices.items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(variable.numpy(), name))
     return model, inputs, outputs
-
-
-def _take_matrices(definition: Any) -> dict[str, np.ndarray]:
-    """Turns the large matrices of a GraphDef into inputs; returns their values by tensor name.
-
-    Only multiplications and look-ups read matrices, and no optimization of tf2onnx needs their values.
-    """
-    import tensorflow as tf
-
-    taken = {}
-    for node in definition.node:
-        if node.op != "Const" or node.attr["dtype"].type != tf.float32.as_datatype_enum:
-            continue
-        shape = node.attr["value"].tensor.tensor_shape
-        sizes = [dim.size for dim in shape.dim]
-        if len(sizes) != 2 or np.prod(sizes) < _LARGE:
-            continue
-        taken[f"{node.name}:0"] = tf.make_ndarray(node.attr["value"].tensor)
-        node.op = "Placeholder"
-        node.attr["shape"].shape.CopyFrom(shape)
-        del node.attr["value"]
-    return taken
 
 
 def _name_axes(model: onnx.ModelProto) -> None:

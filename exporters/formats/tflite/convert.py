@@ -7,6 +7,7 @@ import tempfile
 from typing import Any
 
 from exporters.console.native_log import quiet
+from models_tf import memory
 from models_tf.errors import InputError
 from quantize.tflite.flatbuffer import read_model, write_model
 
@@ -24,7 +25,10 @@ def to_tflite(concrete_function: Any) -> bytes:
         # The converter multiplies weights by the gammas of the norm before them. That saves nothing, as the skip path
         # needs the product too, and weights shared by several layers would differ and be stored twice.
         converter._experimental_disable_fuse_mul_and_fc = shares_weights(concrete_function)  # noqa: SLF001
-        model = read_model(converter.convert())
+        content = converter.convert()
+    del converter
+    memory.give_back()
+    model = read_model(content)
     if not model.signatureDefs:  # the converter drops them silently if it cannot save the function first
         raise InputError(
             f"TensorFlow could not save the model in {tempfile.gettempdir()}: the folder for temporary files must have "

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 
 import onnx
 
+from quantize.arrays import digest
 from quantize.onnx.conditions import in_order, nothing_unused
-from quantize.onnx.graph import producers, set_constants, set_nodes
+from quantize.onnx.graph import keep_constants, producers, set_nodes
 from quantize.rewrite import rewrite
 
 # What tf2onnx adds beside the operators' own domain and nothing here uses.
@@ -82,7 +83,7 @@ def _share_initializers(graph: onnx.GraphProto) -> None:
         key = onnx.TensorProto()
         key.CopyFrom(initializer)
         key.name = ""
-        table[initializer.name] = first.setdefault(key.SerializeToString(deterministic=True), initializer.name)
+        table[initializer.name] = first.setdefault(digest(key.SerializeToString(deterministic=True)), initializer.name)
     for node in graph.node:
         node.input[:] = [table.get(name, name) for name in node.input]
 
@@ -96,7 +97,7 @@ def _drop_unused(graph: onnx.GraphProto) -> None:
             needed.update(node.input)
             kept.append(node)
     set_nodes(graph, reversed(kept))
-    set_constants(graph, [item for item in graph.initializer if item.name in needed])
+    keep_constants(graph, needed)
 
 
 def _order_nodes(graph: onnx.GraphProto) -> None:
@@ -124,4 +125,4 @@ def _order_nodes(graph: onnx.GraphProto) -> None:
 def _order_initializers(graph: onnx.GraphProto) -> None:
     """In the order of their first use: the converter's order follows Python's hash seed, so bytes would differ."""
     used = {name: position for position, name in enumerate(dict.fromkeys(n for node in graph.node for n in node.input))}
-    set_constants(graph, sorted(graph.initializer, key=lambda item: used.get(item.name, -1)))
+    graph.initializer.sort(key=lambda item: used.get(item.name, -1))

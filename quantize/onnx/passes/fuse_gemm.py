@@ -5,16 +5,11 @@ MatMul of two axes with weights of two axes, whose result only an Add reads, wit
 weights have columns, is a Gemm. No value changes.
 """
 
-import math
-
 import onnx
 
 from quantize.onnx.conditions import in_order
-from quantize.onnx.graph import constants, readers, set_nodes
+from quantize.onnx.graph import constants, readers, set_nodes, without_weights
 from quantize.rewrite import rewrite
-
-# Constants of more elements hold no shape: they stay out of the copy whose shapes are inferred.
-_LARGE = 64
 
 
 @rewrite(requires=(in_order,), ensures=(in_order,))
@@ -41,15 +36,6 @@ def fuse_gemm(model: onnx.ModelProto) -> int:
 
 def _axes(model: onnx.ModelProto) -> dict[str, int]:
     """How many axes each tensor has, as far as that can be inferred."""
-    small = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
-    small.graph.node.extend(model.graph.node)
-    small.graph.input.extend(model.graph.input)
-    small.graph.output.extend(model.graph.output)
-    for item in model.graph.initializer:
-        if math.prod(item.dims) > _LARGE:
-            small.graph.input.append(onnx.helper.make_tensor_value_info(item.name, item.data_type, item.dims))
-        else:
-            small.graph.initializer.append(item)
-    inferred = onnx.shape_inference.infer_shapes(small).graph
+    inferred = onnx.shape_inference.infer_shapes(without_weights(model)).graph
     values = [value for value in (*inferred.input, *inferred.value_info) if value.type.tensor_type.HasField("shape")]
     return {value.name: len(value.type.tensor_type.shape.dim) for value in values}

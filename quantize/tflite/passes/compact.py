@@ -15,6 +15,7 @@ from collections.abc import Hashable, Sized
 
 import numpy as np
 
+from quantize.arrays import digest
 from quantize.rewrite import rewrite
 from quantize.tflite.conditions import in_order, nothing_unused
 from quantize.tflite.flatbuffer import table_key
@@ -56,6 +57,19 @@ def compact(model: Model) -> None:
     _share_buffers(model)
     _drop_unused_codes(model)
     name_tensors(model)
+
+
+def drop_unused(model: Model) -> None:
+    """Removes what passes left behind, in place, and nothing else: tensors that no operator uses, and the data of
+    buffers that no tensor refers to.
+    """
+    for graph in model.subgraphs:
+        _drop_unused_tensors(model, graph)
+    used = {tensor.buffer for graph in model.subgraphs for tensor in graph.tensors}
+    used |= {entry.buffer for entry in model.metadata or ()}
+    for position, buffer in enumerate(model.buffers):
+        if position not in used:
+            buffer.data = None
 
 
 def _is_empty(value: Sized | None) -> bool:
@@ -110,7 +124,7 @@ def _share_buffers(model: Model) -> None:
             if _is_empty(data):
                 tensor.buffer = 0
                 continue
-            key = np.asarray(data, np.uint8).tobytes()
+            key = digest(np.asarray(data, np.uint8))
             if key not in positions:
                 positions[key] = len(buffers)
                 buffers.append(model.buffers[tensor.buffer])

@@ -7,9 +7,10 @@ come apart, and a file that held them once would hold them as often as there are
 
 from collections.abc import Hashable
 
+from quantize.arrays import digest
 from quantize.rewrite import rewrite
 from quantize.tflite.conditions import in_float, in_order
-from quantize.tflite.graph import Graph, Model, buffer_bytes, is_constant, op_name, shape
+from quantize.tflite.graph import Graph, Model, is_constant, op_name, shape
 from quantize.tflite.operators import DENSE, WEIGHTED
 
 _WEIGHTS = WEIGHTED[DENSE].position
@@ -33,4 +34,5 @@ def share_weights(model: Model) -> None:
 def _key(model: Model, graph: Graph, index: int) -> Hashable:
     """Equal for equal constants; what is computed is equal to itself alone."""
     tensor = graph.tensors[index]
-    return (shape(tensor), buffer_bytes(model, tensor)) if is_constant(model, tensor) else index
+    data = model.buffers[tensor.buffer].data
+    return index if data is None or not is_constant(model, tensor) else (shape(tensor), digest(data))
