@@ -46,10 +46,13 @@ class Artifact:
 
 @dataclass(frozen=True, kw_only=True)
 class TimedRun:
-    """A graph that is loaded and fed: call `run` to compute it once. `shapes` are those of its outputs."""
+    """A graph that is loaded and fed: call `run` to compute it once. `shapes` are those of its outputs. `again` feeds
+    it other inputs, which may be of another length, and gives the new `run`; None where it must be loaded again.
+    """
 
     run: Callable[[], Any]
     shapes: list[tuple[int, ...]]
+    again: "Callable[[Feed], Callable[[], Any]] | None" = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,6 +36,7 @@ class TfliteTimedGraph:
         if self._signature is None:
             details = self._interpreter.get_input_details()
             self._details = dict(zip(_unique([plain_name(each["name"]) for each in details]), details, strict=True))
+            self._shapes = {name: tuple(detail["shape"]) for name, detail in self._details.items()}
         else:
             self._runner = self._interpreter.get_signature_runner(self._signature)
             self._details = self._runner.get_input_details()
@@ -54,8 +55,9 @@ class TfliteTimedGraph:
             return
         interpreter = self._interpreter
         for name, row in rows.items():
-            if row.shape != tuple(self._details[name]["shape"]):
+            if row.shape != self._shapes[name]:
                 interpreter.resize_tensor_input(self._details[name]["index"], row.shape)
+                self._shapes[name] = row.shape
         interpreter.allocate_tensors()
         for name, row in rows.items():
             interpreter.set_tensor(self._details[name]["index"], row)
