@@ -17,8 +17,15 @@ _WORKERS = 2
 
 def inspect(placed: Sequence[Placed]) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
     """Records of the model files, as they are on disk, and what is wrong with them."""
-    problems = [f"{one.name}: {problem}" for one in placed for problem in one.file.audit(one.recipe)]
-    records = [_record(one, plan) for one, plan in zip(placed, _plans(placed), strict=True)]
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        # Each runtime is asked in a process of its own, and compression is native code: both leave this thread free.
+        plans = [pool.submit(runtime_plan, one.file) for one in placed]
+        zipped = [pool.submit(zeros.gzip_bytes, one.file.content) for one in placed]
+        problems = [f"{one.name}: {problem}" for one in placed for problem in one.file.audit(one.recipe)]
+        records = [
+            _record(one, plan=plan.result().to_dict(), gzip_bytes=size.result())
+            for one, plan, size in zip(placed, plans, zipped, strict=True)
+        ]
     return tuple(records), tuple(problems)
 
 
@@ -32,14 +39,14 @@ def others(paths: Iterable[Path]) -> tuple[FileRecord, ...]:
     )
 
 
-def _record(placed: Placed, plan: dict[str, Any]) -> FileRecord:
+def _record(placed: Placed, *, plan: dict[str, Any], gzip_bytes: int) -> FileRecord:
     file = placed.file
     zero = file.zero_share()
     return FileRecord(
         name=placed.name,
         size_bytes=file.size_bytes,
         sha256=_sha256(file.content),
-        gzip_bytes=zeros.gzip_bytes(file.content),
+        gzip_bytes=gzip_bytes,
         layers=_layers(placed),
         target=placed.format.name,
         graph=placed.graph,
@@ -63,12 +70,6 @@ def _layers(placed: Placed) -> tuple[LayerBytes, ...]:
         return ()
     rest = placed.file.size_bytes - sum(found.values())
     return (*(LayerBytes(name=name, bytes=size) for name, size in found.items()), LayerBytes(name=GRAPH, bytes=rest))
-
-
-def _plans(placed: Sequence[Placed]) -> list[dict[str, Any]]:
-    """What each runtime does with its file; every one is asked in a process of its own."""
-    with ThreadPoolExecutor(_WORKERS) as pool:
-        return [plan.to_dict() for plan in pool.map(lambda one: runtime_plan(one.file), placed)]
 
 
 def _sha256(content: bytes) -> str:
