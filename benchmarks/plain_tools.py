@@ -113,7 +113,7 @@ def ours(work: Path, source: Any, data: rows.Rows) -> dict[Key, Path]:
 
     @functools.cache
     def converted(target: str) -> list[artifacts.Converted]:
-        return artifacts.convert(model().graph, (target,))
+        return artifacts.convert_all(model().graph, (target,))
 
     def content(recipe: str, target: str) -> bytes:
         graph = model().graph

@@ -53,7 +53,7 @@ def files(preset: str, max_seq_len: int) -> tuple[int, list[dict[str, Any]]]:
     source = dataclasses.replace(source, checkpoint=with_tensors(source.checkpoint, tensors))
     data = source.rows(calibrate=True)
     model = source.build(data)
-    converted = artifacts.convert(model.graph, TARGETS)
+    converted = artifacts.convert_all(model.graph, TARGETS)
     feeds = rows.calibration_feeds(data, model.graph.input_names)
 
     def few() -> Any:

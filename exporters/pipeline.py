@@ -18,7 +18,7 @@ from exporters.request_record import to_record
 from exporters.self_test import document
 from exporters.sources import base as sources
 from exporters.verification import gate, inspection, latency, verify
-from models_tf import extras
+from models_tf import extras, memory
 from models_tf.errors import naming_fields
 from models_tf.folders.output_folder import OutputFolder
 from quantize.recipe import RECIPES
@@ -52,21 +52,24 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
         with progress.stage("load TensorFlow, build model"):
             model = source.build(data)
 
-        with progress.stage("convert to " + " and ".join(request.target)):
-            graph = dataclasses.replace(model.graph, strip_names=request.strip_names)
-            converted = artifacts.convert(graph, request.target, artifacts.FLOAT, recipe)
-            floats = artifacts.build(converted, artifacts.FLOAT)
+        graph = dataclasses.replace(model.graph, strip_names=request.strip_names)
+        calibration = rows.calibration_feeds(data, graph.input_names)
+        floats, quantized = list[artifacts.Placed](), list[artifacts.Placed]()
+        for target in artifacts.usable(request.target, artifacts.FLOAT, recipe):
+            with progress.stage(f"convert to {target.name}"):
+                converted = artifacts.convert(graph, target)
+                write = folder.write if is_float else folder.scratch_write
+                floats += artifacts.place(converted.quantize(artifacts.FLOAT), write)
+            if not is_float:
+                with progress.stage(f"quantize {target.name}: {recipe.name}"):
+                    quantized += artifacts.place(converted.quantize(recipe, calibration), folder.write)
+            del converted
+            memory.give_back()
+        kept, references = (floats, []) if is_float else (quantized, floats)
+        del graph  # from here on, only the files on disk count
+        memory.give_back()
 
-        with progress.stage(f"quantize: {recipe.name}"):
-            calibration = rows.calibration_feeds(data, model.graph.input_names)
-            files = floats if is_float else artifacts.build(converted, recipe, calibration)
-
-        with progress.stage("write and inspect files"):
-            kept = [artifacts.place(file, folder.write(file.name, file.content)) for file in files]
-            references = (
-                [] if is_float else [artifacts.place(f, folder.scratch_write(f.name, f.content)) for f in floats]
-            )
-            del converted, floats, files  # from here on, only the files on disk count
+        with progress.stage("inspect files"):
             beside = model.side_files(kept)
             records, problems = inspection.inspect(kept)
             records += inspection.others([folder.write(name, content) for name, content in beside.items()])

@@ -1,7 +1,11 @@
-"""From a graph to files: convert once for each format, quantize as the recipe says, place on disk, read back once."""
+"""From a graph to files: convert once for each format, quantize as the recipe says, place on disk, read back once.
+
+A large model fills the memory several times while it is converted, so an export takes one format at a time and keeps
+files, not bytes.
+"""
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,8 +60,8 @@ class Placed:
         return self._runners[inputs]
 
 
-def convert(graph: Graph, formats: Iterable[str], *recipes: Recipe) -> list[Converted]:
-    """Float models of the graph. A format that lacks one of the recipes is refused first."""
+def usable(formats: Iterable[str], *recipes: Recipe) -> list[Format[Any, Any]]:
+    """The formats of these names. One that lacks one of the recipes is refused."""
     found = [base.get(name) for name in formats]
     for one in found:
         for recipe in recipes:
@@ -65,7 +69,17 @@ def convert(graph: Graph, formats: Iterable[str], *recipes: Recipe) -> list[Conv
                 one.check(recipe)
             except RecipeError as error:
                 raise InputError(f"{error} Choose another --quantize or --target.") from error
-    return [Converted(format=one, graph=graph, model=one.convert(graph)) for one in found]
+    return found
+
+
+def convert(graph: Graph, target: Format[Any, Any]) -> Converted:
+    """The float model of the graph."""
+    return Converted(format=target, graph=graph, model=target.convert(graph))
+
+
+def convert_all(graph: Graph, formats: Iterable[str], *recipes: Recipe) -> list[Converted]:
+    """Float models of the graph, all at once, for models that are small. See `usable`."""
+    return [convert(graph, one) for one in usable(formats, *recipes)]
 
 
 def build(converted: Iterable[Converted], recipe: Recipe, calibration: "Calibration | None" = None) -> list[Artifact]:
@@ -73,12 +87,15 @@ def build(converted: Iterable[Converted], recipe: Recipe, calibration: "Calibrat
     return [artifact for one in converted for artifact in one.quantize(recipe, calibration)]
 
 
-def place(artifact: Artifact, path: Path) -> Placed:
-    """The artifact after it was written to `path`."""
-    return Placed(
-        name=artifact.name,
-        format=base.get(artifact.format),
-        graph=artifact.graph,
-        recipe=RECIPES[artifact.recipe],
-        path=path,
-    )
+def place(files: Iterable[Artifact], write: Callable[[str, bytes], Path]) -> list[Placed]:
+    """The artifacts after `write` has put them on disk, by name and content."""
+    return [
+        Placed(
+            name=file.name,
+            format=base.get(file.format),
+            graph=file.graph,
+            recipe=RECIPES[file.recipe],
+            path=write(file.name, file.content),
+        )
+        for file in files
+    ]

@@ -35,6 +35,16 @@ class RunnerError(Exception):
     """The runtime cannot run the file; the message is one line."""
 
 
+class OneCall:
+    """A runner that is loaded when it is called and dropped again: large files need not be in memory together."""
+
+    def __init__(self, load: Callable[[], Runner], *, name: str, inputs: tuple[str, ...]) -> None:
+        self._load, self.name, self.inputs = load, name, inputs
+
+    def __call__(self, feed: Feed) -> Outputs:
+        return self._load()(feed)
+
+
 class KerasRunner:
     """The model as trained. `function` takes and returns tensors by name."""
 

@@ -58,7 +58,7 @@ def profile(request: ProfileRequest, *, progress: Progress | None = None, comman
         with progress.stage("load TensorFlow, build model"):
             model = source.build(data)
         with progress.stage("convert to " + " and ".join(request.target)):
-            converted = artifacts.convert(model.graph, request.target, recipe)
+            converted = artifacts.convert_all(model.graph, request.target, recipe)
         with progress.stage(f"quantize: {recipe.name}"):
             calibration = rows.calibration_feeds(data, model.graph.input_names)
             files = artifacts.build(converted, recipe, calibration)

@@ -121,7 +121,6 @@ class TokenSource:
         return rows.load(self.request, reader, calibrate=calibrate, calibrating=calibrating)
 
     def build(self, rows: Rows) -> "TokenModel":
-        from models_tf.encoder.model import Encoder
         from models_tf.encoder.rewrites.apply import apply
 
         checkpoint = self.checkpoint
@@ -137,7 +136,6 @@ class TokenSource:
         )
         return TokenModel(
             source=self,
-            encoder=Encoder(checkpoint.config, checkpoint.head, checkpoint.tensors),
             network=network,
             rewrites=rewrites,
             mask_value=choose_mask(network, shown, batch=_BATCH),
@@ -155,30 +153,38 @@ class TokenSource:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenModel:
-    """A source with its Keras model (the reference) and the network to export. `shown` are some rows."""
+    """A source with the network to export and its Keras model, the reference. `shown` are some rows."""
 
     source: TokenSource
-    encoder: Any
     network: Network
     rewrites: tuple[str, ...]
     mask_value: float
     shown: Mapping[str, np.ndarray]
 
     @functools.cached_property
-    def traced(self) -> Any:
+    def encoder(self) -> Any:
+        """Made when verification asks for it: its weights would be one more copy while files are made."""
+        from models_tf.encoder.model import Encoder
+
+        checkpoint = self.source.checkpoint
+        return Encoder(checkpoint.config, checkpoint.head, checkpoint.tensors)
+
+    @property
+    def exported(self) -> Any:
+        """The network as a function. A new one each time: the weights that it is traced with go when it goes."""
         from models_tf.encoder.graph import NetworkGraph
 
         return NetworkGraph(self.network, self.source.max_seq_len, self.mask_value)
 
-    @functools.cached_property
+    @property
     def graph(self) -> Graph:
-        inputs = self.traced.inputs
+        function = self.exported
         return Graph(
             name=GRAPH,
-            function=self.traced,
-            inputs=inputs,
-            rows={spec.name: self.shown[spec.name] for spec in inputs},
-            any_length=self.traced.any_length,
+            function=function,
+            inputs=function.inputs,
+            rows={spec.name: self.shown[spec.name] for spec in function.inputs},
+            any_length=function.any_length,
         )
 
     def describe(self) -> dict[str, Any]:
@@ -236,7 +242,7 @@ class TokenModel:
 
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
         function = self._with_margin if drops_tokens(self.source.checkpoint.config) else self.encoder
-        names, exported = self.graph.input_names, self.traced
+        names, exported = self.graph.input_names, self.exported
         make = functools.partial(KerasRunner, rows=_BATCH, any_length=exported.any_length, timed=exported.timed_outputs)
         keras = make(function, inputs=(IDS, MASK, SEGMENTS))
         # A file rounds as the exported network does, which may be more than the reference: both are asked.

@@ -7,11 +7,12 @@ round otherwise.
 Token models: Keras <- float, within float rounding; Keras <- quantized; <- the same file in another runtime.
 """
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from exporters.formats.artifacts import FLOAT, Placed
-from exporters.formats.runners import Runner
+from exporters.formats.runners import OneCall, Runner
 from exporters.formats.tensor_names import FEATURES, SIGNATURE
 from exporters.verification.verify import Check
 from quantize.recipe import EXACT
@@ -72,8 +73,9 @@ def for_tokens(
 
     checks = [Check(runner=keras, against=None, precisions=precisions)]
     for one in references:
-        # Opened for this alone: a parsed float file is large.
-        runner = one.format.runner(one.format.open(one.path), inputs=inputs)
+        runner = OneCall(
+            functools.partial(_runner, one, inputs), name=f"{one.name} on {one.format.runtime}", inputs=inputs
+        )
         checks.append(check(one, runner, most=REFERENCE_ROWS, scored=False))
     checks += [check(one, one.runner(inputs)) for one in placed]
     probes = [
@@ -82,3 +84,9 @@ def for_tokens(
         for probe in one.format.other_runtimes(one.path, inputs=inputs)
     ]
     return checks, probes
+
+
+def _runner(placed: Placed, inputs: tuple[str, ...]) -> Runner:
+    """Of a file that is opened for this alone."""
+    runner: Runner = placed.format.runner(placed.format.open(placed.path), inputs=inputs)
+    return runner

@@ -71,7 +71,7 @@ _kept: dict[tuple[str, str], list[artifacts.Converted]] = {}
 
 def _converted(name: str, fold: str, graph: Graph) -> list[artifacts.Converted]:
     if (name, fold) not in _kept:
-        _kept[name, fold] = artifacts.convert(graph, ("tflite", "onnx"))
+        _kept[name, fold] = artifacts.convert_all(graph, ("tflite", "onnx"))
     return _kept[name, fold]
 
 

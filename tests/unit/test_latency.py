@@ -38,14 +38,14 @@ def exported(length: int, *, any_length: bool = True) -> tuple[Prado, tuple[Plac
         projection=config(length).to_text(),
         any_length=any_length,
     )
-    made = artifacts.build(artifacts.convert(graph, ("tflite", "onnx")), artifacts.FLOAT)
+    made = artifacts.build(artifacts.convert_all(graph, ("tflite", "onnx")), artifacts.FLOAT)
     return model, tuple(map(placed, made))
 
 
 def placed(artifact: Artifact) -> Placed:
     path = Path(tempfile.mkdtemp()) / artifact.name
     path.write_bytes(artifact.content)
-    return place(artifact, path)
+    return place([artifact], lambda *_: path)[0]
 
 
 def timed(made, own: int):
