@@ -20,6 +20,7 @@ from models_tf.errors import InputError
 from models_tf.registry import TOKENS
 from models_tf.tasks.decisions import Decisions
 from models_tf.tasks.judged import Judged
+from models_tf.tasks.rows import Pick
 from models_tf.tasks.score import Score
 
 # Ranges of activations settle after some hundred rows; more only costs time.
@@ -77,8 +78,8 @@ class Reader(Protocol):
         """Rows with labels."""
         ...
 
-    def read_texts(self, path: Path) -> Examples:
-        """Rows for calibration, without labels and empty texts."""
+    def read_texts(self, path: Path, pick: Pick | None = None) -> Examples:
+        """Rows for calibration, without labels and empty texts; all, or those that `pick` takes."""
         ...
 
     def generate(self, seed: int) -> Examples:
@@ -176,7 +177,7 @@ def _load(request: ExportRequest, reader: Reader, *, calibrate: bool, bundled: P
     if not calibrate:
         return loaded
     if calibration is not None:
-        examples = _sample(reader.read_texts(calibration), request.seed, calibrating)
+        examples = reader.read_texts(calibration, _some(request.seed, calibrating))
         return dataclasses.replace(loaded, calibration=examples, calibration_source=str(calibration))
     if evaluation is None:
         note = "Ranges of activations come from generated rows: sizes and times are real, answers are not."
@@ -202,7 +203,7 @@ def _without_eval(calibration: Path | None, reader: Reader, seed: int) -> Rows:
     examples = (
         reader.generate(seed)
         if calibration is None
-        else _sample(reader.read_texts(calibration), seed, MAX_CALIBRATION_ROWS)
+        else reader.read_texts(calibration, _some(seed, MAX_CALIBRATION_ROWS))
     )
     return Rows(
         evaluation=examples,
@@ -222,7 +223,7 @@ def _split(rows: Rows, seed: int, most: int) -> Rows:
             f"Received: {len(set(keys))}; give --calibration-data FILE."
         )
     kept, taken = (np.flatnonzero(chosen).tolist() for chosen in (~calibrating, calibrating))
-    sampled = _sample(rows.evaluation.take(taken), seed, most)
+    sampled = rows.evaluation.take([taken[i] for i in _some(seed, most)(len(taken))])
     note = (
         f"{rows.source} was split by text: {len(kept)} rows measure, "
         f"{len(sampled)} of the other {len(taken)} calibrate."
@@ -253,7 +254,10 @@ def _first(rows: Rows, most: int | None) -> Rows:
     )
 
 
-def _sample(examples: Examples, seed: int, most: int) -> Examples:
-    if len(examples) <= most:
-        return examples
-    return examples.take(sorted(random.Random(seed).sample(range(len(examples)), most)))
+def _some(seed: int, most: int) -> Pick:
+    """Takes at most `most` rows, in their order: tokens of a hundred thousand texts take seconds to make."""
+
+    def pick(count: int) -> Sequence[int]:
+        return range(count) if count <= most else sorted(random.Random(seed).sample(range(count), most))
+
+    return pick

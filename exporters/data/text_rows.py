@@ -17,7 +17,7 @@ from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.tasks.decisions import Decisions
 from models_tf.tasks.judged import Judged, of_labels
-from models_tf.tasks.rows import GUESSED, Columns
+from models_tf.tasks.rows import GUESSED, Columns, Pick
 from models_tf.tasks.score import Score
 
 # Texts -> features int8 [rows, time, feature].
@@ -127,11 +127,12 @@ class TextReader:
             keys=[row.text for row in rows], targets=targets, project=self.project, labels=tuple(self.labels)
         )
 
-    def read_texts(self, path: Path) -> TextRows:
+    def read_texts(self, path: Path, pick: Pick | None = None) -> TextRows:
         texts = [row.text for row in self._table(path, labelled=False) if row.text.strip()]
         if not texts:
             raise InputError(f"{path} must have texts to calibrate with. Received: only empty ones.")
-        return TextRows(keys=texts, targets=None, project=self.project)
+        picked = texts if pick is None else [texts[i] for i in pick(len(texts))]
+        return TextRows(keys=picked, targets=None, project=self.project)
 
     def generate(self, seed: int) -> TextRows:
         generator = random.Random(seed)

@@ -14,7 +14,7 @@ from models_tf.spec import MASK, SEGMENTS
 from models_tf.tasks.decisions import Decisions
 from models_tf.tasks.generated import generated_inputs
 from models_tf.tasks.judged import Judged
-from models_tf.tasks.rows import GUESSED, Columns, TaskRows
+from models_tf.tasks.rows import GUESSED, Columns, Pick, TaskRows
 from models_tf.tasks.score import Score
 from models_tf.tokenizers.tokenizer import Tokenizer
 
@@ -119,9 +119,9 @@ class TokenReader:
             raise InputError(f"--eval-data needs a task to measure: a base model has none. Received: {path}.")
         return TokenRows.of(self._rows(path, self.task, labelled=True))
 
-    def read_texts(self, path: Path) -> TokenRows:
+    def read_texts(self, path: Path, pick: Pick | None = None) -> TokenRows:
         task = _PLAIN if self.task == BASE else self.task
-        rows = self._rows(path, task, labelled=False)
+        rows = self._rows(path, task, labelled=False, pick=pick)
         return TokenRows(inputs=rows.inputs, keys=rows.keys) if self.task == BASE else TokenRows.of(rows)
 
     def generate(self, seed: int) -> TokenRows:
@@ -134,7 +134,7 @@ class TokenReader:
         pairs = pairs and self.task != tasks.TOKEN_CLASSIFICATION
         return TokenRows.of(tasks.generated_rows(self.task, tokenizer, **size, pairs=pairs, labels=self.labels))
 
-    def _rows(self, path: Path, task: str, *, labelled: bool) -> TaskRows:
+    def _rows(self, path: Path, task: str, *, labelled: bool, pick: Pick | None = None) -> TaskRows:
         if self.tokenizer is None:
             raise InputError(f"Texts need a tokenizer, which random weights have not. Received: {path}.")
         return tasks.read_rows(
@@ -145,4 +145,5 @@ class TokenReader:
             max_len=self.max_seq_len,
             columns=self.columns,
             labelled=labelled,
+            pick=pick,
         )

@@ -16,7 +16,7 @@ from models_tf.errors import InputError
 
 if TYPE_CHECKING:
     from models_tf.data import Row, TaggedRow
-    from models_tf.tasks.rows import Columns, TaskRows
+    from models_tf.tasks.rows import Columns, Pick, TaskRows
     from models_tf.tokenizers.tokenizer import Tokenizer
 
 REGRESSION = "regression"
@@ -70,19 +70,21 @@ def read_rows(
     parsed: "list[Row] | list[TaggedRow] | None" = None,
     doc_stride: int = 128,
     max_query_len: int = 64,
+    pick: "Pick | None" = None,
 ) -> "TaskRows":
     """The rows of a file as inputs of a model with this head.
 
     `labels` are the head's, in its order. Without `labelled` only texts are read (for calibration). `parsed` is the
     result of `parse_file`, if the file was read before. `doc_stride` and `max_query_len` are for the windows of
-    question answering.
+    question answering. Rows that `pick` leaves out are not tokenized where that can be avoided.
     """
     from models_tf.tasks import classification, question_answering, sentence_order, tagging
 
     check_task(task)
     path = Path(path)
+    whole: TaskRows | None = None
     if task == QUESTION_ANSWERING:
-        return question_answering.read_questions(
+        whole = question_answering.read_questions(
             path,
             tokenizer=tokenizer,
             max_len=max_len,
@@ -90,10 +92,14 @@ def read_rows(
             max_query_len=max_query_len,
             labelled=labelled,
         )
-    if task in (CLASSIFICATION, SENTENCE_ORDER) and sentence_order.reads(path, labels):
-        return sentence_order.read_order(path, tokenizer=tokenizer, max_len=max_len)
+    elif task in (CLASSIFICATION, SENTENCE_ORDER) and sentence_order.reads(path, labels):
+        whole = sentence_order.read_order(path, tokenizer=tokenizer, max_len=max_len)
+    if whole is not None:
+        return whole if pick is None else whole.take(pick(len(whole)))
     if parsed is None:
         parsed = parse_file(task, path, columns=columns, labelled=labelled)
+    if pick is not None and parsed is not None:
+        parsed = [parsed[i] for i in pick(len(parsed))]  # type: ignore[assignment] # rows of one kind
     readers: dict[str, Any] = {
         CLASSIFICATION: classification.read_classification,
         SENTENCE_ORDER: classification.read_classification,

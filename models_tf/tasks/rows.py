@@ -2,9 +2,9 @@
 
 import abc
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,8 @@ class Columns:
 
 
 GUESSED = Columns()
+# Gets the number of rows and says which of them to take.
+Pick: TypeAlias = Callable[[int], Sequence[int]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,7 @@
 """Rows of token models: answers of every head, chunks, and what is made up without data."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -114,3 +116,24 @@ def test_a_base_model_reads_texts_and_no_labels(tmp_path):
     assert rows.keys == ["good film", "bad"]
     with pytest.raises(InputError, match="a base model has none"):
         reader("base").read(path)
+
+
+class Counting:
+    """A tokenizer that counts the texts that it is asked for."""
+
+    def __init__(self) -> None:
+        self.tokenizer, self.texts = tiny_tokenizer(), 0
+
+    def encode(self, texts, *arguments, **options):
+        self.texts += len(texts)
+        return self.tokenizer.encode(texts, *arguments, **options)
+
+
+def test_only_the_rows_that_are_picked_are_tokenized(tmp_path):
+    path = tmp_path / "rows.tsv"
+    path.write_text("text\n" + "".join(f"good film {i}\n" for i in range(50)))
+    whole, counting = reader().read_texts(path), Counting()
+    some = dataclasses.replace(reader(), tokenizer=counting).read_texts(path, lambda count: [3, count - 1])
+    assert counting.texts == 2
+    assert some.keys == ["good film 3", "good film 49"]
+    np.testing.assert_array_equal(some.inputs["ids"], whole.inputs["ids"][[3, 49]])
