@@ -16,7 +16,9 @@ from exporters.verification.judge import Judge
 from exporters.verification.parity import Parity
 from exporters.verification.quality import Answers, StageQuality, qualities
 
-_CHUNK_ROWS = 256
+# Of token models; features of projection models take more room, and come in smaller chunks.
+_CHUNK_ROWS = 2048
+_PROBED_ROWS = 256
 _WORKERS = 2
 # Two runtimes may round an int8 value differently; a runtime that cannot run a file gives something else altogether
 # (zeros were seen), which is near chance. Half of the rows is far from both.
@@ -57,7 +59,7 @@ def verify(
     seed: int = 0,
     numbers: Sequence[int] = (),
 ) -> Verification:
-    """Runs `checks` on all rows and `probes` (other runtimes, each start costly) on the first chunk.
+    """Runs `checks` on all rows and `probes` (other runtimes, each start costly) on the first rows.
 
     A check is compared with an earlier one. Accuracy drops are counted from the first. `numbers` are those of the rows
     in their file.
@@ -135,7 +137,7 @@ def _quality(outputs: dict[str, Outputs], examples: Examples, numbers: Sequence[
 
 def _attempt(probe: Check, feed: Feed) -> Outputs | str:
     try:
-        return probe.runner(_first(feed, probe.most))
+        return probe.runner(_first(feed, probe.most or _PROBED_ROWS))
     except RunnerError as error:
         return str(error)
 

@@ -11,6 +11,11 @@ from quantize.recipe import EXACT, FLOAT_ATOL
 TEXTS = [f"text {i}" for i in range(600)]
 
 
+@pytest.fixture(autouse=True)
+def chunks_of_256_rows(monkeypatch):
+    monkeypatch.setattr("exporters.verification.verify._CHUNK_ROWS", 256)
+
+
 class Fake:
     def __init__(self, name, takes="features", shift=0.0, error=None):
         self.name, self.takes, self.shift, self.error, self.sizes = name, takes, shift, error, []
@@ -55,11 +60,12 @@ def test_a_difference_fails_the_check_it_belongs_to():
     assert parity.max_abs == 0.5
 
 
-def test_a_probe_runs_on_the_first_chunk_only():
+def test_a_probe_runs_on_the_first_rows_only(monkeypatch):
+    monkeypatch.setattr("exporters.verification.verify._PROBED_ROWS", 200)
     probe = Fake("other runtime")
     result = check([Check(runner=Fake("a"), against=None)], [Check(runner=probe, against="a")])
-    assert probe.sizes == [256]
-    assert result.parities[0].rows == 256
+    assert probe.sizes == [200]
+    assert result.parities[0].rows == 200
     assert result.notes == ()
 
 
