@@ -9,15 +9,17 @@ from exporters.benchmarking.request import BenchRequest, format_of
 from exporters.benchmarking.result import FileBench, facts
 from exporters.benchmarking.worker import Job, Loaded
 from exporters.console.progress import Progress
-from exporters.formats.model_file import ModelFile
+from exporters.formats.model_file import ModelFile, Signature
 from exporters.formats.tensor_names import plain_name
 from models_tf.errors import InputError
 
 
 def measure(request: BenchRequest, files: Mapping[Path, ModelFile], progress: Progress) -> list[FileBench]:
     """Each file in each of its runtimes, without ratios."""
+    runs = [(path, runtime, length) for path, runtime in request.jobs for length in request.lengths or (None,)]
     jobs = [
-        (_job(request, path, runtime.name, files[path]), str(path), runtime.title) for path, runtime in request.jobs
+        (_job(request, path, runtime.name, files[path], length), str(path), runtime.title)
+        for path, runtime, length in runs
     ]
     with workers.started(jobs) as group:
         with progress.stage("load and warm up"):
@@ -28,26 +30,47 @@ def measure(request: BenchRequest, files: Mapping[Path, ModelFile], progress: Pr
         peaks = [worker.peak_bytes() for worker in group]
     return [
         FileBench(
-            runtime=runtime.title, **facts(path, files[path], request.signature), **_times(one, calls), peak_bytes=peak
+            runtime=runtime.title,
+            **facts(path, files[path], request.signature),
+            **_times(one, calls),
+            length=length,
+            peak_bytes=peak,
         )
-        for (path, runtime), one, calls, peak in zip(request.jobs, loaded, rounds, peaks, strict=True)
+        for (path, runtime, length), one, calls, peak in zip(runs, loaded, rounds, peaks, strict=True)
     ]
 
 
-def _job(request: BenchRequest, path: Path, runtime: str, file: ModelFile) -> Job:
+def _job(request: BenchRequest, path: Path, runtime: str, file: ModelFile, length: int | None) -> Job:
     """Of the inputs only the names, as their author gave them; the rest is asked of the runtime."""
-    names = request.signature or next(iter(file.signatures))
+    signature = file.signatures[request.signature or next(iter(file.signatures))]
     return Job(
         path=str(path.resolve()),
         format=format_of(path),
         runtime=runtime,
-        given=tuple(plain_name(info.name) for info in file.signatures[names].inputs),
+        given=tuple(plain_name(info.name) for info in signature.inputs),
         threads=request.threads,
         signature=request.signature,
-        shapes=request.shapes,
+        shapes=request.shapes if length is None else shapes_at(length, signature, path),
         text=request.text,
         seed=request.seed,
     )
+
+
+def shapes_at(length: int, signature: Signature, path: Path) -> dict[str, tuple[int, ...]]:
+    """The sizes of the inputs with so many tokens: time is the second axis, and the file leaves it open."""
+    found = {}
+    for info in signature.inputs:
+        batch, time, *rest = (*info.shape, None, None)[: max(2, len(info.shape))]
+        if time is None or _is_known(time) or not all(map(_is_known, rest)):
+            shown = f"{plain_name(info.name)} {list(info.shape)}"
+            raise InputError(f"--lengths is for files that take any number of tokens. Received: {path} with {shown}.")
+        sizes = (batch if _is_known(batch) else 1, length, *rest)
+        found[plain_name(info.name)] = tuple(int(size) for size in sizes if size is not None)
+    return found
+
+
+def _is_known(size: int | str | None) -> bool:
+    return isinstance(size, int) and size > 0
 
 
 def _check_shapes(request: BenchRequest, loaded: Sequence[Loaded]) -> None:

@@ -15,7 +15,8 @@ DEFAULT_SECONDS = 60.0
 # Quartiles of fewer rounds say nothing.
 MIN_ROUNDS, MAX_ROUNDS = 5, 10_000
 MAX_THREADS = 256
-MAX_FILES = 64  # each is a process
+MAX_FILES = 64  # each is a process, and each length of it
+MAX_LENGTH = 4096
 ALL = "all"
 CPU, WALL = "cpu", "wall"
 CLOCKS = (CPU, WALL)
@@ -37,6 +38,7 @@ class BenchRequest:
             wall-clock time.
         shape: sizes of inputs, such as `ids=1,64`; by default those of the file, with 1 for an open batch and 128 for
             any other open size.
+        lengths: measure each file with so many tokens, such as (16, 64, 128). For files that take any length.
         signature: which signature of the files runs; by default the first graph.
         text: what files that take text are given.
         seed: for made-up inputs.
@@ -54,6 +56,7 @@ class BenchRequest:
     seconds: float = DEFAULT_SECONDS
     clock: str | None = None
     shape: tuple[str, ...] = ()
+    lengths: tuple[int, ...] = ()
     signature: str | None = None
     text: str = TEXT
     seed: int = 0
@@ -67,6 +70,9 @@ class BenchRequest:
             if isinstance(value, str):
                 parts = value.split(",") if name == "runtime" else [value]
                 object.__setattr__(self, name, tuple(part.strip() for part in parts if part.strip()))
+        typed: object = self.lengths  # `16,64` as typed
+        if isinstance(typed, str):
+            object.__setattr__(self, "lengths", parse_lengths(typed))
         check_fields(self)
         if not 1 <= len(self.files) <= MAX_FILES:
             raise InputError(f"bench takes 1 to {MAX_FILES} model files. Received: {len(self.files)}.")
@@ -83,8 +89,24 @@ class BenchRequest:
         if not 0 <= self.seed < 1 << 63:
             raise InputError(f"--seed must be 0 to 2^63 - 1. Received: {self.seed}.")
         parse_shapes(self.shape)
+        self._check_lengths()
         self._check_phone()
         self._check_runtimes()
+
+    def _check_lengths(self) -> None:
+        if not self.lengths:
+            return
+        rising = all(one < other for one, other in zip(self.lengths, self.lengths[1:], strict=False))
+        if not rising or self.lengths[0] < 1 or self.lengths[-1] > MAX_LENGTH:
+            shown = ",".join(map(str, self.lengths))
+            raise InputError(f"--lengths must rise from 1 to at most {MAX_LENGTH}, as 16,64,128. Received: {shown}.")
+        if self.shape:
+            raise InputError(f"Give --lengths or --shape, not both. Received: --shape {self.shape[0]}.")
+        if self.adb:
+            raise InputError("--adb takes --shape ids=1,64 in place of --lengths. Received: both.")
+        if len(self.files) * len(self.lengths) > MAX_FILES:
+            count = f"{len(self.files)} files, {len(self.lengths)} lengths"
+            raise InputError(f"bench takes at most {MAX_FILES} files, each length of a file counts. Received: {count}.")
 
     def _check_phone(self) -> None:
         if not self.adb:
@@ -150,6 +172,13 @@ def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
             raise InputError(f"--shape must be an input and its sizes, such as ids=1,64. Received: {text[:80]!r}.")
         found[name] = tuple(map(int, sizes.split(",")))
     return found
+
+
+def parse_lengths(text: str) -> tuple[int, ...]:
+    """`16,64` as (16, 64)."""
+    if not re.fullmatch(r" *[0-9]{1,9} *(, *[0-9]{1,9} *)*", text):
+        raise InputError(f"--lengths must be numbers of tokens, such as 16,64,128. Received: {text[:80]!r}.")
+    return tuple(map(int, text.split(",")))
 
 
 def format_of(path: Path) -> str:

@@ -25,6 +25,7 @@ class FileBench:
         runtime: its name, for people.
         size_bytes, sha256: of the file.
         signature: which one ran; None is the first graph.
+        length: how many tokens, where several numbers were asked for.
         inputs: name, dtype and shape of what it was fed, and whether the file left a size open (`was_open`).
         load_ms, load_cpu_ms: from the file on disk until it can run, by both clocks; measured once.
         first_ms, first_cpu_ms: the first call, likewise.
@@ -51,6 +52,7 @@ class FileBench:
     wall_rounds_ms: tuple[float, ...]
     cpu_rounds_ms: tuple[float, ...] | None
     peak_bytes: int | None
+    length: int | None = None
     wall_ratio: Ratio | None = None
     cpu_ratio: Ratio | None = None
     # Every call, for the lines of benchmark_model; or those lines, of a phone. Not in the JSON.

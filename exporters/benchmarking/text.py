@@ -26,6 +26,7 @@ def _header(result: BenchResult) -> list[str]:
     return [
         "file",
         "runtime",
+        *(["tokens"] if _has_lengths(result) else []),
         f"{result.clock} ms",
         "p95",
         "spread",
@@ -49,6 +50,7 @@ def _rows(result: BenchResult) -> list[list[str]]:
             [
                 name,
                 file.runtime,
+                *([str(file.length)] if _has_lengths(result) else []),
                 ms(times.median_ms),
                 ms(times.p95_ms),
                 ms(times.spread_ms),
@@ -61,6 +63,10 @@ def _rows(result: BenchResult) -> list[list[str]]:
             ]
         )
     return found
+
+
+def _has_lengths(result: BenchResult) -> bool:
+    return any(file.length is not None for file in result.files)
 
 
 def labels(paths: Sequence[str]) -> list[str]:
@@ -80,6 +86,8 @@ def _assumed(files: Sequence[FileBench]) -> list[str]:
     """Sizes that a file leaves open, and what they were set to."""
     found = dict[str, None]()  # a file runs in several runtimes
     for name, file in zip(labels([file.path for file in files]), files, strict=True):
+        if file.length is not None:
+            continue  # the table says it
         opened = [f"{each['name']} {list(each['shape'])}" for each in file.inputs if each["was_open"]]
         if opened:
             found[f"{name} leaves sizes open; measured with {', '.join(opened)} (--shape NAME=SIZES changes them)."] = (

@@ -17,6 +17,7 @@ from typing import Any
 
 from exporters.benchmarking import inputs, memory
 from exporters.formats.base import TimedGraph, get
+from exporters.formats.model_file import TensorInfo
 from models_tf.errors import InputError
 
 MEMORY = "memory"
@@ -89,6 +90,7 @@ class Timer:
                 return feeding, _timed(graph.run)
             except Exception:
                 if smallest:
+                    _check_sizes(graph.inputs(), job)
                     raise
         raise AssertionError("unreachable")
 
@@ -114,6 +116,15 @@ class Timer:
 
     def peak_bytes(self) -> int:
         return memory.peak_above(self._base)
+
+
+def _check_sizes(infos: tuple[TensorInfo, ...], job: Job) -> None:
+    """A size beyond the largest that the file names is what made the runtime fail."""
+    for info in infos:
+        asked = job.shapes.get(info.name, ())
+        if any(isinstance(size, int) and 0 < size < wanted for wanted, size in zip(asked, info.shape, strict=False)):
+            shown = f"{info.name} {list(asked)}"
+            raise InputError(f"The file takes {info.name} up to {list(info.shape)}. Received: {shown}.")
 
 
 def _timed(work: Callable[[], Any]) -> dict[str, int]:

@@ -25,6 +25,7 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     "export-mobile bench out/features_int8.tflite out/features_int8.onnx",
+    "export-mobile bench out/model_int8.tflite out/model_int8.onnx --lengths 16,64,128",
     "export-mobile bench model.onnx --shape input_ids=1,64 --threads 2 --format benchmark_model",
 )
 TABLE, BENCHMARK_MODEL = "table", "benchmark_model"
@@ -60,6 +61,9 @@ def add_arguments(parser: Parser) -> None:
     inputs = parser.add_argument_group("inputs and clock")
     inputs.add_argument(
         "--shape", action="append", default=[], metavar="NAME=SIZES", help="sizes of an input, as ids=1,64; repeatable"
+    )
+    inputs.add_argument(
+        "--lengths", metavar="LIST", help="numbers of tokens, as 16,64,128, for files that take any length"
     )
     inputs.add_argument("--signature", metavar="NAME", help="signature of the files (default: their first graph)")
     inputs.add_argument("--text", metavar="TEXT", help="what files that take text are given")

@@ -54,6 +54,16 @@ def test_the_table_has_a_line_for_each_file_and_ratios_to_the_first(exported):
     assert re.search(r" ONNX Runtime +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ \([\d.]+-[\d.]+\) ", second)
 
 
+def test_files_of_any_length_at_several_lengths(exported):
+    document = json.loads(bench(exported, *FILES[1::2], "--lengths", "8,32", "--json"))
+    assert [(file["path"], file["length"], file["inputs"][0]["shape"][1]) for file in document["files"]] == [
+        (name, length, length) for name in FILES[1::2] for length in (8, 32)
+    ]
+    done = run("bench", "text_int8.tflite", "--lengths", "8", cwd=exported)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith("Received: text_int8.tflite with text [1].")
+
+
 def test_the_lines_of_benchmark_model(exported):
     out = bench(exported, "features_int8.tflite", "--format", "benchmark_model")
     assert re.search(r"^INFO: Inference timings in us: Init: \d+, First inference: \d+, Warmup \(avg\): [\d.e+]+, "

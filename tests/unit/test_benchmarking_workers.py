@@ -91,8 +91,27 @@ def test_a_shape_that_the_runtime_refuses_is_its_error_in_one_line(tmp_path):
     path = tmp_path / "fixed.onnx"
     path.write_bytes(onnx_lookup({"ids": 200}, shape=(1, 8)))
     with pytest.raises(InputError, match=r"must be a file that ONNX Runtime can run\. Received: .*") as caught:
-        bench(BenchRequest(files=(path,), shape="ids=1,9", **QUICK))
+        bench(BenchRequest(files=(path,), shape="ids=1,7", **QUICK))
     assert "\n" not in str(caught.value)
+    with pytest.raises(InputError, match=r"The file takes ids up to \[1, 8\]\. Received: ids \[1, 9\]\."):
+        bench(BenchRequest(files=(path,), shape="ids=1,9", **QUICK))
+
+
+def test_each_length_is_a_row_and_a_process(lookups, tmp_path):
+    result = bench(BenchRequest(files=lookups[1:], lengths="16,33", **QUICK))
+    assert [(file.length, [each["shape"] for each in file.inputs]) for file in result.files] == [
+        (16, [[1, 16]] * 2),
+        (33, [[1, 33]] * 2),
+    ]
+    header, *rows = (line.split() for line in result.summary().splitlines() if line.startswith(("file ", "b.onnx")))
+    assert header[2] == "tokens"
+    assert [row[3] for row in rows] == ["16", "33"]  # "ONNX Runtime" are two words
+    assert "leaves sizes open" not in result.summary()
+    assert [file["length"] for file in json.loads(result.to_json())["files"]] == [16, 33]
+    fixed = tmp_path / "fixed.onnx"
+    fixed.write_bytes(onnx_lookup({"ids": 200}, shape=(1, 8)))
+    with pytest.raises(InputError, match=r"any number of tokens\. Received: .*fixed\.onnx with ids \[1, 8\]\."):
+        bench(BenchRequest(files=(fixed,), lengths=(4, 8), **QUICK))
 
 
 @pytest.mark.parametrize("name", ["x.tflite", "x.onnx"])
