@@ -57,6 +57,17 @@ def test_our_own_recipes_are_recognized(folder, kind, recipe):
 
 
 @pytest.mark.parametrize("kind", ["tflite", "onnx"])
+def test_what_a_token_model_leaves_in_float_has_its_reason(kind, tmp_path):
+    files = tiny_files.files()
+    path = tmp_path / f"model.{kind}"
+    path.write_bytes(files.tflite("int8") if kind == "tflite" else files.onnx("int8").SerializeToString())
+    found = inspect(InspectRequest(file=path, runtime=False))
+    assert all(each.reason for each in (*found.float_operators, *found.float_weights))
+    kinds = {each.operator: each.reason for each in found.float_operators}
+    assert "faster in float" in kinds["SOFTMAX" if kind == "tflite" else "Softmax"]
+
+
+@pytest.mark.parametrize("kind", ["tflite", "onnx"])
 def test_the_command_prints_every_section_and_the_same_numbers_as_json(folder, kind, capsys):
     path = folder / f"int8.{kind}"
     assert cli.main(["inspect", str(path)]) == 0

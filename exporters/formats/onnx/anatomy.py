@@ -112,7 +112,7 @@ def _constants(model: onnx.ModelProto, graph: OnnxGraph) -> Iterator[Constant]:
                 users=tuple(places) if first else (),
                 near=tuple(near for node in nodes for near in (*_scope(node), node.name, *node.output[:1]) if near),
                 scales=None if found is None else found.scales,
-                reason=float_reasons.weight_reason(nodes),
+                reason=float_reasons.weight_reason(graph, nodes),
             )
         first = False
 

@@ -30,6 +30,7 @@ TWO_ACTIVATIONS = "multiplies two activations: there are no weights to quantize"
 GROUPED = "a convolution in groups, which ONNX Runtime computes faster in float"
 FLOAT_WEIGHTS = "its weights are left in float"
 CAST = "turns whole numbers into float"
+ADDED_TABLE = "a table whose rows are added in float, in front of a norm"
 
 
 def classify(graph: OnnxGraph) -> tuple[str, str]:
@@ -104,9 +105,14 @@ def _computes_in_float(graph: OnnxGraph, node: Any) -> bool:
     return not (moving and all(_from_dequantize(graph, each) for each in floats))
 
 
-def weight_reason(nodes: list[Any]) -> str:
-    """Why weights are float where others are quantized."""
-    return GROUPED if nodes and all(is_grouped(node) for node in nodes) else ""
+def weight_reason(graph: OnnxGraph, nodes: list[Any]) -> str:
+    """Why weights are float where others are quantized, by the operators that read them."""
+    if nodes and all(is_grouped(node) for node in nodes):
+        return GROUPED
+    rows = [name for node in nodes if node.op_type == "Slice" for name in node.output]
+    readers = [reader for name in rows for reader in graph.readers.get(name, ())]
+    added = len(rows) == len(nodes) and readers and all(reader.op_type == "Add" for reader in readers)
+    return ADDED_TABLE if added else ""
 
 
 def _is_fixed(graph: OnnxGraph, name: str) -> bool:

@@ -92,8 +92,19 @@ def _constants(content: bytes, model: Any, kinds: float_reasons.Kinds) -> Iterat
                 users=tuple(readers.get(index, [])) if number == 0 else (),
                 near=tuple(tensor_name(graph.tensors[i]) for operator in own for i in operator.outputs if i >= 0),
                 scales=_scales(graph, tensor, dtype),
-                reason=float_reasons.weight_reason(names, tensors.elements(tensor), kinds),
+                reason=float_reasons.weight_reason(
+                    names, tensors.elements(tensor), kinds, is_added=_is_added(model, graph, own)
+                ),
             )
+
+
+def _is_added(model: Any, graph: Any, lookups: list[Any]) -> bool:
+    """Whether all of these look something up, and sums are all that read the rows."""
+    if not lookups or any(op_name(model, operator) != "GATHER" for operator in lookups):
+        return False
+    rows = {int(operator.outputs[0]) for operator in lookups}
+    readers = [operator for operator in graph.operators if rows.intersection(map(int, operator.inputs))]
+    return bool(readers) and all(op_name(model, operator) == "ADD" for operator in readers)
 
 
 def _role(tensor: Any, dtype: str, holds_scales: bool) -> str:

@@ -37,7 +37,9 @@ _FLOAT_ONLY = (
 CUSTOM = "a custom operator: the file does not say what it can do"
 FLEX = "an operator of TensorFlow itself, which has no int8"
 NO_KERNEL = "TFLite has no int8 kernel for it"
-REGION = "part of a norm, a GELU or ghosts, which lose accuracy in 8 bits, or of a softmax, which is faster in float"
+REGION = "part of a norm, a GELU, ghosts or masked scores: to round in between costs accuracy or time"
+SLOW = "XNNPACK computes it faster in float"
+ADDED_TABLE = "a table whose rows are added in float, in front of a norm"
 RANKING = f"{REGION}, or of the ranking of tokens"
 DYNAMIC = "activations stay in float: only weights are quantized"
 CAST = "turns whole numbers into float"
@@ -103,6 +105,8 @@ def reasons(model: Any, graph: Any, kinds: Kinds) -> Iterator[str | None]:
             yield NO_KERNEL
         elif name == "CAST" and kind(graph.tensors[operator.inputs[0]]) not in _FLOATS:
             yield CAST
+        elif name == "SOFTMAX" and place in region and not ranks:
+            yield SLOW
         elif place in region:
             yield RANKING if ranks else REGION
         elif place in ahead:
@@ -113,8 +117,10 @@ def reasons(model: Any, graph: Any, kinds: Kinds) -> Iterator[str | None]:
             yield ""
 
 
-def weight_reason(readers: tuple[str, ...], elements: int, kinds: Kinds) -> str:
-    """Why weights are float where others are quantized."""
+def weight_reason(readers: tuple[str, ...], elements: int, kinds: Kinds, *, is_added: bool = False) -> str:
+    """Why weights are float where others are quantized. `is_added`: they are looked up and only added to something."""
+    if is_added and kinds.activations == values.STATIC:
+        return ADDED_TABLE
     if readers and all(reader == "DEPTHWISE_CONV_2D" for reader in readers):
         return DEPTHWISE
     return SMALL_WEIGHTS if kinds.activations == values.DYNAMIC and elements < SMALL else ""
