@@ -30,7 +30,7 @@ TWO_ACTIVATIONS = "multiplies two activations: there are no weights to quantize"
 GROUPED = "a convolution in groups, which ONNX Runtime computes faster in float"
 FLOAT_WEIGHTS = "its weights are left in float"
 CAST = "turns whole numbers into float"
-ADDED_TABLE = "a table whose rows are added in float, in front of a norm"
+CUT_TABLE = "a table that is cut to the length of the input before it is added or rounded"
 
 
 def classify(graph: OnnxGraph) -> tuple[str, str]:
@@ -109,10 +109,8 @@ def weight_reason(graph: OnnxGraph, nodes: list[Any]) -> str:
     """Why weights are float where others are quantized, by the operators that read them."""
     if nodes and all(is_grouped(node) for node in nodes):
         return GROUPED
-    rows = [name for node in nodes if node.op_type == "Slice" for name in node.output]
-    readers = [reader for name in rows for reader in graph.readers.get(name, ())]
-    added = len(rows) == len(nodes) and readers and all(reader.op_type == "Add" for reader in readers)
-    return ADDED_TABLE if added else ""
+    cut = [node for node in nodes if node.op_type == "Slice" and node.input[2] not in graph.constants]
+    return CUT_TABLE if nodes and len(cut) == len(nodes) else ""
 
 
 def _is_fixed(graph: OnnxGraph, name: str) -> bool:
