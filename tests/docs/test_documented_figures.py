@@ -1,5 +1,6 @@
 """Accuracy figures in the docs are those that the benchmark wrote."""
 
+import runpy
 from pathlib import Path
 
 import pytest
@@ -74,36 +75,45 @@ def test_the_table_of_rewrites_shows_what_was_measured(part: str) -> None:
         assert f"| {result['onnxruntime']['ratio']:.3f} (" in row
 
 
-BERT_INT8 = results("bert_int8")
+PEERS = results("peers")
+PEER_TABLES = runpy.run_path(str(ROOT / "benchmarks" / "peer_table.py"))
 
 
-@pytest.mark.parametrize(
-    "file", BERT_INT8["files"], ids=lambda file: f"{file['target']}-{file['recipe']}-{file['tool']}"
-)
-def test_the_table_of_plain_tools_shows_what_was_measured(file: dict) -> None:
-    (row,) = rows_of("docs/bert.md", file["target"], file["recipe"], file["tool"])
-    ratio = file["latency_ratio"]
-    for figure in (
-        f"| {file['size_bytes']:,} |",
-        f"{file['right']}",
-        f"({file['accuracy']:.2f} %) | {file['agreement']} |",
-        f"| {ratio['median']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f}) |",
-    ):
-        assert figure in row
+@pytest.mark.parametrize(("page", "tables"), [("performance.md", ["files", "ratios", "floor"]), ("bert.md", ["int8"])])
+def test_the_tables_of_peers_show_what_was_measured(page: str, tables: list[str]) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert all(f"<!-- peers: {name} -->" in text for name in tables)
+    assert PEER_TABLES["fill"](text, PEERS) == text
 
 
-def test_the_page_on_bert_names_rows_and_standard_error_of_its_int8_table() -> None:
-    page = prose("docs/bert.md")
-    assert f"rows right of {BERT_INT8['rows']} | same answer as float32" in page
-    assert f"the standard error {BERT_INT8['standard_error']:.2f} points" in page
-    assert f"{BERT_INT8['calibration_rows']} rows of the training data calibrate" in page
-    assert f"`{BERT_INT8['command']}`" in page
+def test_the_pages_on_peers_name_rows_standard_error_and_processor() -> None:
+    bert, performance = prose("docs/bert.md"), prose("docs/performance.md")
+    (base,) = [file for file in PEERS["files"] if (file["tool"], file["runtime"]) == ("PyTorch", "PyTorch")]
+    assert f"the {PEERS['rows']} rows of SST-2's dev set" in bert
+    assert f"the standard error {base['standard_error']:.2f} points" in bert
+    for page in (bert, performance):
+        assert f"{PEERS['calibration_rows']} rows of the training data calibrate" in page
+    assert PEERS["command"].partition(" --result")[0] in performance
+    assert f"quartiles of {PEERS['latency']['rounds']['lengths']} interleaved rounds" in performance
+    vnni = any("vnni" in flag for flag in PEERS["latency"]["flags"])
+    assert ("AVX2 and no VNNI" in performance, "without VNNI" in bert) == (not vnni, not vnni)
 
 
-def test_static_int8_of_bert_keeps_774_rows_in_24_million_bytes_in_both_formats() -> None:
-    ours = [file for file in BERT_INT8["files"] if (file["tool"], file["recipe"]) == ("export-mobile", "int8")]
-    assert {file["target"] for file in ours} == {"tflite", "onnx"}
-    assert all(file["right"] >= 774 and file["size_bytes"] <= 24_000_000 for file in ours)
+def test_int8_of_bert_keeps_779_rows_in_24_million_bytes_in_both_formats() -> None:
+    ours = [file for file in PEERS["files"] if (file["tool"], file["recipe"]) == ("export-mobile", "int8")]
+    assert {file["runtime"] for file in ours} == {"LiteRT", "ONNX Runtime"}
+    assert all(file["right"] >= 779 and file["size_bytes"] <= 24_000_000 for file in ours)
+
+
+ARM = results("arm_instructions")
+
+
+@pytest.mark.parametrize("name", ARM["instructions"])
+def test_the_table_of_arm_instructions_shows_what_was_counted(name: str) -> None:
+    count, ending = ARM["instructions"][name], name.rpartition(".")[2]
+    ratio = count / ARM["instructions"][f"model_float32.{ending}"]
+    assert rows_of("docs/performance.md", f"`{name}`", f"{count / 1e6:.1f}", f"{ratio:.2f}")
+    assert ARM["command"] in prose("docs/performance.md")
 
 
 FRONTIER = results("frontier")["models"]
