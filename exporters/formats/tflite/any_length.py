@@ -9,18 +9,18 @@ reshapes are constants with one -1. Leaves out how such a graph is traced (`mode
 from collections.abc import Mapping
 
 from quantize.tflite.conditions import one_signature
-from quantize.tflite.flatbuffer import read_model, write_model
-from quantize.tflite.graph import text
+from quantize.tflite.graph import Model, text
 
 
-def with_longest(content: bytes, inputs: Mapping[str, tuple[int, ...]]) -> bytes:
-    """The model with the shapes that follow from those of the `inputs`, by the names of its one signature."""
+def plan_longest(model: Model, content: bytes, inputs: Mapping[str, tuple[int, ...]]) -> None:
+    """Gives the model the shapes that follow from those of the `inputs`, by the names of its one signature. `content`
+    is the file that it was read from.
+    """
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     # Without delegates: these would hide the tensors between the operators that they take.
     resolver = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     interpreter = Interpreter(model_content=content, experimental_op_resolver_type=resolver)
-    model = read_model(content)
     for problem in one_signature(model):
         raise ValueError(problem)
     graph = model.subgraphs[0]
@@ -34,4 +34,3 @@ def with_longest(content: bytes, inputs: Mapping[str, tuple[int, ...]]) -> bytes
             tensor.shape = [int(size) for size in planned[index]]
         if index not in outer:
             tensor.shapeSignature = None
-    return write_model(model)

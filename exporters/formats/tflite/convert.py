@@ -4,16 +4,20 @@ Leaves out text input (a pass puts the projection in front) and recipes: one con
 """
 
 import tempfile
+from collections.abc import Mapping
 from typing import Any
 
 from exporters.console.native_log import quiet
+from exporters.formats.tflite.any_length import plan_longest
 from models_tf import memory
 from models_tf.errors import InputError
 from quantize.tflite.flatbuffer import read_model, write_model
 
 
-def to_tflite(concrete_function: Any) -> bytes:
-    """The float model; input and output tensors have the names of the signature."""
+def to_tflite(concrete_function: Any, *, longest: Mapping[str, tuple[int, ...]] | None = None) -> bytes:
+    """The float model; input and output tensors have the names of the signature. `longest` are the shapes of the inputs
+    of a function that was traced without a known length.
+    """
     import tensorflow as tf
 
     # The converter keeps the signature only if it can save the function, and for that it must own the variables.
@@ -36,6 +40,8 @@ def to_tflite(concrete_function: Any) -> bytes:
         )
     for entry in (*model.signatureDefs[0].inputs, *model.signatureDefs[0].outputs):
         model.subgraphs[model.signatureDefs[0].subgraphIndex].tensors[entry.tensorIndex].name = entry.name
+    if longest is not None:
+        plan_longest(model, content, longest)
     return write_model(model)
 
 

@@ -32,14 +32,12 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
     )
 
     def convert(self, graph: "Graph") -> dict[str, bytes]:
-        from exporters.formats.tflite.any_length import with_longest
         from exporters.formats.tflite.convert import to_tflite
 
         models = {}
         for name, rows in graph.signatures.items():
-            models[name] = to_tflite(graph.traced(rows, any_length=graph.any_length))
-            if graph.any_length:
-                models[name] = with_longest(models[name], {spec.name: (rows, *spec.shape) for spec in graph.inputs})
+            longest = {spec.name: (rows, *spec.shape) for spec in graph.inputs} if graph.any_length else None
+            models[name] = to_tflite(graph.traced(rows, any_length=graph.any_length), longest=longest)
         return models
 
     def check(self, recipe: Recipe) -> None:
