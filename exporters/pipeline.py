@@ -73,6 +73,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             beside = model.side_files(kept)
             records, problems = inspection.inspect(kept)
             records += inspection.others([folder.write(name, content) for name, content in beside.items()])
+        memory.give_back()
         progress.release()  # input, recipe and disk have proved fine
 
         with progress.stage(f"verify on {rows.count(data, request.kind)}"):

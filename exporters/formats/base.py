@@ -125,6 +125,10 @@ class Format(Protocol[FloatModel, File]):
         """
         ...
 
+    def written_runner(self, path: Path, *, inputs: tuple[str, ...]) -> "Runner":
+        """Runs a file that an export wrote, and that is opened for nothing else."""
+        return self.runner(self.open(path), inputs=inputs)
+
     def start(self, content: bytes, feed: "Feed") -> TimedRun:
         """Loads a graph and feeds it, for measuring time."""
         ...

@@ -6,10 +6,12 @@ for padding is 0. Leaves out runtimes (`<format>/runner.py`) and what is compare
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from models_tf import memory
 from models_tf.spec import MASK
 
 # Values of one input in a batch, if the runtime takes any number of rows. Graphs hold several float copies of the
@@ -36,13 +38,20 @@ class RunnerError(Exception):
 
 
 class OneCall:
-    """A runner that is loaded when it is called and dropped again: large files need not be in memory together."""
+    """A runner that is loaded when it is called and dropped again. Of those that share a `turn`, one is loaded at a
+    time: large files need not be in memory together.
+    """
 
-    def __init__(self, load: Callable[[], Runner], *, name: str, inputs: tuple[str, ...]) -> None:
-        self._load, self.name, self.inputs = load, name, inputs
+    def __init__(
+        self, load: Callable[[], Runner], *, name: str, inputs: tuple[str, ...], turn: AbstractContextManager[Any]
+    ) -> None:
+        self._load, self.name, self.inputs, self._turn = load, name, inputs, turn
 
     def __call__(self, feed: Feed) -> Outputs:
-        return self._load()(feed)
+        with self._turn:
+            answers = self._load()(feed)
+            memory.give_back()
+        return answers
 
 
 class KerasRunner:

@@ -56,6 +56,7 @@ _ONE_OR_TWO = (CLASSIFICATION, REGRESSION)
 # Rows that give the ranges for rewrites and mask: the largest values settle early, and each row costs time.
 _SHOWN_ROWS = 64
 _BATCH = 16
+_REFERENCE_BATCH = 64
 # Tokens of the rows that time is measured with, beside the longest.
 _TIMED_LENGTHS = (16, 32, 64, 128)
 # Rows whose words the report shows.
@@ -243,7 +244,9 @@ class TokenModel:
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
         function = self._with_margin if drops_tokens(self.source.checkpoint.config) else self.encoder
         names, exported = self.graph.input_names, self.exported
-        make = functools.partial(KerasRunner, rows=_BATCH, any_length=exported.any_length, timed=exported.timed_outputs)
+        make = functools.partial(
+            KerasRunner, rows=_REFERENCE_BATCH, any_length=exported.any_length, timed=exported.timed_outputs
+        )
         keras = make(function, inputs=(IDS, MASK, SEGMENTS))
         # A file rounds as the exported network does, which may be more than the reference: both are asked.
         precisions = (

@@ -8,6 +8,7 @@ Token models: Keras <- float, within float rounding; Keras <- quantized; <- the 
 """
 
 import functools
+import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -71,11 +72,11 @@ def for_tokens(
     def check(one: Placed, runner: Runner, **options: Any) -> Check:
         return Check(runner=runner, against=keras.name, limit=one.recipe.rtol, relative=True, **options)
 
-    checks = [Check(runner=keras, against=None, precisions=precisions)]
+    checks, turn = [Check(runner=keras, against=None, precisions=precisions)], threading.Lock()
     for one in references:
-        runner = OneCall(
-            functools.partial(_runner, one, inputs), name=f"{one.name} on {one.format.runtime}", inputs=inputs
-        )
+        name = f"{one.name} on {one.format.runtime}"
+        load = functools.partial(one.format.written_runner, one.path, inputs=inputs)
+        runner = OneCall(load, name=name, inputs=inputs, turn=turn)
         checks.append(check(one, runner, most=REFERENCE_ROWS, scored=False))
     checks += [check(one, one.runner(inputs)) for one in placed]
     probes = [
@@ -84,9 +85,3 @@ def for_tokens(
         for probe in one.format.other_runtimes(one.path, inputs=inputs)
     ]
     return checks, probes
-
-
-def _runner(placed: Placed, inputs: tuple[str, ...]) -> Runner:
-    """Of a file that is opened for this alone."""
-    runner: Runner = placed.format.runner(placed.format.open(placed.path), inputs=inputs)
-    return runner

@@ -7,6 +7,7 @@ and quantization error stay apart. Rows go through in chunks and only outputs ar
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from exporters.data.rows import Examples
 from exporters.formats.runners import Feed, Outputs, Runner, RunnerError, joined
@@ -71,9 +72,11 @@ def verify(
         for feed in examples.chunks(_CHUNK_ROWS):
             pending = [] if done else [pool.submit(_attempt, probe, feed) for probe in probes]
             wanted = [check for check in checks if check.most is None or done < check.most]
-            jobs = [pool.submit(check.runner, _first(feed, check.most, done)) for check in wanted]
-            for check, job in zip(wanted, jobs, strict=True):
-                parts[check.runner.name].append(job.result())
+            jobs = {
+                check.runner.name: pool.submit(check.runner, _first(feed, check.most, done)) for check in _apart(wanted)
+            }
+            for name, job in jobs.items():
+                parts[name].append(job.result())
             probed += [job.result() for job in pending]
             done += _rows(feed)
     whole = {name: joined(chunks) for name, chunks in parts.items()}
@@ -95,6 +98,14 @@ def verify(
         notes=tuple(notes),
         quality=_quality(scored, examples, numbers) if examples.labelled else (),
     )
+
+
+def _apart(checks: Sequence[Check]) -> list[Check]:
+    """The checks in the order of their start: float files that are not kept, of which one is loaded at a time, have
+    others between them.
+    """
+    scored, others = ([check for check in checks if check.scored is wanted] for wanted in (True, False))
+    return scored[:1] + [check for pair in zip_longest(others, scored[1:]) for check in pair if check is not None]
 
 
 def _rows(values: Feed) -> int:

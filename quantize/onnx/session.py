@@ -16,4 +16,7 @@ def make_session(content: bytes, *, threads: int = 1, options: Any = None, **set
     options.log_severity_level = 3  # warnings would reach the user's terminal
     for name, value in settings.items():
         setattr(options, name, value)
-    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    # Kept for a change of providers, which there is none here: one more copy of a large model.
+    session._model_bytes = None  # noqa: SLF001
+    return session

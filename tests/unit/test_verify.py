@@ -1,10 +1,13 @@
 """Verification: chunks, references, probes of other runtimes."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
 from exporters.data.text_rows import TextRows
-from exporters.formats.runners import RunnerError
+from exporters.formats.runners import OneCall, RunnerError
 from exporters.verification.verify import Check, Verification, verify
 from quantize.recipe import EXACT, FLOAT_ATOL
 
@@ -156,3 +159,29 @@ def test_a_runtime_that_answers_zeros_instead_of_scores_is_named():
 
     checks = [Check(runner=Scores("a"), against=None)], [Check(runner=Scores("old"), against="a", relative=True)]
     assert "old answers something else" in check(*checks).notes[0]
+
+
+def test_checks_that_share_a_turn_are_loaded_one_at_a_time():
+    loaded, most, order, turn = [], [], [], threading.Lock()
+
+    class Loaded(Fake):
+        def __call__(self, feed):
+            loaded.append(self.name)
+            most.append(len(loaded))
+            order.append(self.name)
+            time.sleep(0.05)
+            loaded.remove(self.name)
+            return super().__call__(feed)
+
+    def large(name):
+        return OneCall(lambda: Loaded(name), name=name, inputs=("features",), turn=turn)
+
+    kept = [Fake("kept one"), Fake("kept two")]
+    checks = [Check(runner=Fake("a"), against=None)]
+    checks += [Check(runner=large(name), against="a", limit=EXACT, scored=False) for name in ("one", "two")]
+    checks += [Check(runner=runner, against="a", limit=EXACT) for runner in kept]
+    result = check(checks, rows=5)
+    assert order == ["one", "two"]
+    assert max(most) == 1
+    assert [parity.candidate for parity in result.parities] == ["one", "two", "kept one", "kept two"]
+    assert all(parity.passed for parity in result.parities)

@@ -85,6 +85,12 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
 
         return OnnxRunner(file.content, name=file.name, inputs=inputs, rows=rows, padded=padded)
 
+    def written_runner(self, path: Path, *, inputs: tuple[str, ...]) -> "Runner":
+        from exporters.formats.onnx.runner import OnnxRunner
+
+        # Not parsed first: that would take the memory of two more copies.
+        return OnnxRunner(path.read_bytes(), name=path.name, inputs=inputs)
+
     def start(self, content: bytes, feed: "Feed") -> TimedRun:
         from exporters.formats.onnx.timing import start
 
