@@ -3,7 +3,7 @@
 #   bash benchmarks/arm_instructions.sh RESULT.json LENGTH FILE...
 # Debian 12 with the packages gcc, libc6-dev and qemu-user (7.2: built with plugins), and Python 3.11 with this package
 # and its extra tflite-runtime (PYTHON names it). A call is the difference between processes of 6 and of 2 calls.
-# Instructions are no time: they say how much work a file is for a phone's kernels, and repeat to a few thousandths.
+# Instructions are no time: they say how much work a file is for a phone's kernels, and repeat to about a hundredth.
 set -euo pipefail
 result=$(realpath -m "$1"); length=$2; shift 2
 files=(); for file in "$@"; do files+=("$(realpath "$file")"); done

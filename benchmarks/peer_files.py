@@ -56,7 +56,7 @@ def _ours(task: Task) -> list[Peer]:
             command += ["--max-seq-len", task.longest, "--eval-data", task.eval_data, "--eval-rows", EXPORT_ROWS]
             command += ["--calibration-data", task.calibration_data] if KNOWN[recipe].needs_calibration else []
             print("making", folder.name, flush=True)
-            subprocess.run([sys.executable, "-m", "exporters", *map(str, command)], check=True, capture_output=True)
+            _export(list(map(str, command)))
         return {0: next(folder.glob(f"*.{ending}"))}
 
     return [
@@ -64,6 +64,14 @@ def _ours(task: Task) -> list[Peer]:
         for ending, kind in (("tflite", "LiteRT"), ("onnx", "ONNX Runtime"))
         for recipe in RECIPES
     ]
+
+
+def _export(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "exporters", *arguments], check=False, capture_output=True, encoding="utf-8"
+    )
+    if done.returncode:
+        raise RuntimeError((done.stderr or done.stdout).strip().rpartition("\n")[2])
 
 
 def _code() -> str:

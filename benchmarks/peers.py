@@ -165,7 +165,7 @@ def _candidates(task: Task) -> tuple[list[Candidate], list[dict[str, str]]]:
 
 
 def _left_out(peer: Candidate | peer_files.Peer, error: Exception) -> dict[str, str]:
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    reason = " ".join(redact(word) for word in f"{type(error).__name__}: {error}".split())
     print("left out:", peer.name, peer.recipe, reason, flush=True)
     return {"tool": peer.name, "recipe": peer.recipe, "runtime": peer.kind, "reason": reason}
 
