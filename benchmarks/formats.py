@@ -3,8 +3,8 @@
     python benchmarks/formats.py CHECKPOINT EVAL_DATA CALIBRATION_DATA WORK_FOLDER --max-seq-len 64 --result FILE
 
 Accuracy and errors are those of the reports that the export writes. Latency is measured here, with all files loaded at
-once and taking turns, so that a busy moment hits all of them: each ratio is the median over the rounds, with its
-quartiles. An export that is done is not repeated.
+once and taking turns, so that a busy moment hits all of them: processor time of one thread, each ratio the median over
+the rounds, with its quartiles. An export that is done is not repeated.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from in_turn import redact
 from exporters.formats.base import load_runner
 from exporters.report.versions import cpu_name
 
-RECIPES = ("float32", "fp16", "int8-dynamic", "int8")
+RECIPES = ("float32", "fp16", "int4", "int8-dynamic", "int8")
 TARGETS = ("tflite", "onnx")
 BASE = ("tflite", "float32")
 ROUNDS = 40
@@ -79,10 +79,10 @@ def latency_ratios(work: Path, reports: dict[str, Any]) -> dict[tuple[str, str],
     times: dict[tuple[str, str], list[float]] = {key: [] for key in runners}
     for turn in range(ROUNDS + 2):
         for key, runner in runners.items():
-            start = time.perf_counter()
+            start = time.thread_time()
             runner(feed)
             if turn >= 2:  # the first ones warm up
-                times[key].append(time.perf_counter() - start)
+                times[key].append(time.thread_time() - start)
     base = np.array(times[BASE])
     quartiles = {key: np.percentile(np.array(taken) / base, (25, 50, 75)) for key, taken in times.items()}
     return {key: dict(zip(("low", "median", "high"), map(float, row), strict=True)) for key, row in quartiles.items()}
@@ -103,11 +103,15 @@ def record(
         "size_bytes": size,
         "against": parity["reference"],
         "max_abs": parity["max_abs"],
+        "mean_abs": parity["mean_abs"],
         "argmax_agreement": parity["argmax_agreement"],
         "parity_rows": parity["rows"],
+        "right": round(stage["score"]["value"] / 100 * stage["score"]["n"]),
+        "same": round(parity["argmax_agreement"] * parity["rows"]),
         "accuracy": stage["score"]["value"],
         "standard_error": stage["score"]["standard_error"],
         "drop": stage["drop"],
+        "min_runtime": next(file["min_runtime"] for file in report["files"] if file["name"] == name),
         "latency_ratio": {key: round(value, 3) for key, value in ratios[target, recipe].items()},
     }
 

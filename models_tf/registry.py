@@ -162,7 +162,7 @@ def _nearest_model(name: str) -> str:
 def nearest(name: str, choices: tuple[str, ...], *, cutoff: float = 0.6) -> str:
     """` Did you mean x?` or nothing."""
     match = difflib.get_close_matches(name, choices, n=1, cutoff=cutoff)
-    if not match or _DIGIT.sub("0", name) == _DIGIT.sub("0", match[0]):  # int4 is not a misspelt int8
+    if not match or _DIGIT.sub("0", name) == _DIGIT.sub("0", match[0]):  # int2 is not a misspelt int8
         return ""
     return f" Did you mean {match[0]}?"
 

@@ -63,6 +63,11 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(name="fp16", description="float16 weights, float32 arithmetic", batch_atol=FLOAT_ATOL),
         Recipe(
+            name="int4",
+            description="4-bit weights of dense layers and tables of words, activations quantized while running",
+            batch_atol=DYNAMIC_ATOL,
+        ),
+        Recipe(
             name="int8-dynamic",
             description="int8 weights, activations quantized while running",
             batch_atol=DYNAMIC_ATOL,

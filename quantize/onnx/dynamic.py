@@ -34,13 +34,13 @@ def to_int8_dynamic(float_model: onnx.ModelProto) -> onnx.ModelProto:
     """A new model."""
     model = copied(float_model)
     quantize_lookups(model.graph)
-    _Writer(model.graph).write()
+    Writer(model.graph).write()
     compact(model)
     return model
 
 
-class _Writer:
-    """Rewrites one graph; used once. New names start with "dynamic:"."""
+class Writer:
+    """Rewrites one graph; used once. New names start with "dynamic:". Others may change `store` and `other`."""
 
     def __init__(self, graph: onnx.GraphProto) -> None:
         self._graph = graph
@@ -61,20 +61,24 @@ class _Writer:
             elif weighted and not is_grouped(node):
                 self._convolution(node)
             else:
-                self._nodes.append(node)
+                self.other(node)
         set_nodes(self._graph, self._nodes)
+
+    def other(self, node: onnx.NodeProto) -> None:
+        """What has no weights stays as it is."""
+        self._nodes.append(node)
 
     def _dense(self, node: onnx.NodeProto) -> None:
         """MatMulInteger, Cast, and products with both scales in the order that ONNX Runtime fuses; then the bias."""
         source, by_token = node.input[0], self._is_gelu(node)
         integers, scale, zero = self._of_tokens(source) if by_token else self._of_tensor(source)
         weights, factors = self._dense_weights(node)
-        found = self._add("MatMulInteger", [integers, weights, zero, self._constant(np.array(0, np.int8))])
-        found = self._add("Cast", [found], to=onnx.TensorProto.FLOAT)
+        found = self.add("MatMulInteger", [integers, weights, zero, self.constant(np.array(0, np.int8))])
+        found = self.add("Cast", [found], to=onnx.TensorProto.FLOAT)
         if by_token:
-            found, factor = self._add("Mul", [found, scale]), factors
+            found, factor = self.add("Mul", [found, scale]), factors
         else:
-            factor = self._add("Mul", [scale, factors])
+            factor = self.add("Mul", [scale, factors])
         bias = node.input[BIAS] if len(node.input) > BIAS else ""
         self._finish(node, found, factor, bias)
 
@@ -82,10 +86,10 @@ class _Writer:
         """Makes the result of a node from its integer product."""
         result = node.output[0]
         if not bias:
-            self._nodes.append(onnx.helper.make_node("Mul", [found, factor], [result]))
+            self.add("Mul", [found, factor], result=result)
             return
-        product = self._add("Mul", [found, factor])
-        self._nodes.append(onnx.helper.make_node("Add", [product, bias], [result]))
+        product = self.add("Mul", [found, factor])
+        self.add("Add", [product, bias], result=result)
 
     def _dense_weights(self, node: onnx.NodeProto) -> tuple[str, str]:
         options = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
@@ -94,11 +98,13 @@ class _Writer:
         key = (node.input[WEIGHTS], bool(attribute(node, "transB", 0)))
         if key not in self._weights:
             matrix = values(self._constants[key[0]])
-            matrix = np.ascontiguousarray(matrix.T) if key[1] else matrix
-            scales = paired_scales(matrix)
-            integers = quantize_weights(matrix, scales, matrix.ndim - 1)
-            self._weights[key] = self._constant(integers), self._constant(scales)
+            self._weights[key] = self.store(np.ascontiguousarray(matrix.T) if key[1] else matrix)
         return self._weights[key]
+
+    def store(self, matrix: Array) -> tuple[str, str]:
+        """Names of the int8 weights of a dense layer [input, output], or of several, and of their scales."""
+        scales = paired_scales(matrix)
+        return self.constant(quantize_weights(matrix, scales, matrix.ndim - 1)), self.constant(scales)
 
     def _is_gelu(self, node: onnx.NodeProto) -> bool:
         maker = self._makers.get(node.input[0])
@@ -114,13 +120,13 @@ class _Writer:
     def _of_tokens(self, name: str) -> tuple[str, str, str]:
         """The same with a scale for each row of a tensor with two axes, as a column; the zero point is one constant."""
         if name not in self._quantized:
-            zero = self._constant(np.array(GELU_ZERO, np.uint8))
-            peaks = self._add("ReduceMax", [name, self._constant(np.array([-1], np.int64))], keepdims=0)
-            steps = self._add("Mul", [peaks, self._constant(np.array(1 / (_TOP - GELU_ZERO), np.float32))])
-            scales = self._add("Max", [steps, self._constant(np.array(_GELU_LOW / GELU_ZERO, np.float32))])
-            zeros = self._add("Expand", [zero, self._add("Shape", [scales])])
-            integers = self._add("QuantizeLinear", [name, scales, zeros], axis=0)
-            column = self._add("Reshape", [scales, self._constant(np.array([-1, 1], np.int64))])
+            zero = self.constant(np.array(GELU_ZERO, np.uint8))
+            peaks = self.add("ReduceMax", [name, self.constant(np.array([-1], np.int64))], keepdims=0)
+            steps = self.add("Mul", [peaks, self.constant(np.array(1 / (_TOP - GELU_ZERO), np.float32))])
+            scales = self.add("Max", [steps, self.constant(np.array(_GELU_LOW / GELU_ZERO, np.float32))])
+            zeros = self.add("Expand", [zero, self.add("Shape", [scales])])
+            integers = self.add("QuantizeLinear", [name, scales, zeros], axis=0)
+            column = self.add("Reshape", [scales, self.constant(np.array([-1, 1], np.int64))])
             self._quantized[name] = integers, column, zero
         return self._quantized[name]
 
@@ -129,19 +135,19 @@ class _Writer:
         kernel = values(self._constants[node.input[WEIGHTS]])
         scales = weight_scales(kernel, 0, UNSIGNED_ZERO - 1)
         unsigned = (quantize_weights(kernel, scales, 0).astype(np.int16) + UNSIGNED_ZERO).astype(np.uint8)
-        inputs = [integers, self._constant(unsigned), zero, self._constant(np.array(UNSIGNED_ZERO, np.uint8))]
+        inputs = [integers, self.constant(unsigned), zero, self.constant(np.array(UNSIGNED_ZERO, np.uint8))]
         options = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
-        found = self._add("Cast", [self._add("ConvInteger", inputs, **options)], to=onnx.TensorProto.FLOAT)
+        found = self.add("Cast", [self.add("ConvInteger", inputs, **options)], to=onnx.TensorProto.FLOAT)
         column = (-1, *[1] * (kernel.ndim - 2))  # against [batch, channel, ...]
-        factor = self._add("Mul", [scale, self._constant(scales.reshape(column))])
+        factor = self.add("Mul", [scale, self.constant(scales.reshape(column))])
         bias = node.input[BIAS] if len(node.input) > BIAS else ""
         if bias:
-            bias = self._constant(values(self._constants[bias]).reshape(column))
+            bias = self.constant(values(self._constants[bias]).reshape(column))
         self._finish(node, found, factor, bias)
 
-    def _add(self, op_type: str, inputs: list[str], **options: Any) -> str:
+    def add(self, op_type: str, inputs: list[str], *, result: str = "", **options: Any) -> str:
         """A new node with one result; its name."""
-        result = self._fresh()
+        result = result or self._fresh()
         self._nodes.append(onnx.helper.make_node(op_type, inputs, [result], **options))
         return result
 
@@ -149,7 +155,7 @@ class _Writer:
         self._count += 1
         return f"dynamic:{self._count}"
 
-    def _constant(self, numbers: Array) -> str:
+    def constant(self, numbers: Array) -> str:
         """The name of a constant; equal ones are stored once."""
         key = (numbers.dtype.str, numbers.shape, numbers.tobytes())
         if key not in self._stored:

@@ -4,6 +4,8 @@ Tables (embeddings) are looked up as they are stored, in 16 or 8 bits, and only 
 would otherwise keep the whole table in float.
 """
 
+from collections.abc import Collection
+
 import numpy as np
 import onnx
 
@@ -29,14 +31,14 @@ def to_float16(float_model: onnx.ModelProto) -> onnx.ModelProto:
     model = copied(float_model)
     graph = model.graph
     casts = []
-    lookups = _lookups(graph)
+    tables = lookups(graph)
     for initializer in graph.initializer:
         if initializer.data_type != onnx.TensorProto.FLOAT:
             continue
         if np.prod(initializer.dims) < MIN_WEIGHT_ELEMENTS:
             continue
         half, wide = narrow(values(initializer)), initializer.name
-        if wide in lookups:
+        if wide in tables:
             initializer.CopyFrom(onnx.numpy_helper.from_array(half, wide))
             continue
         initializer.CopyFrom(onnx.numpy_helper.from_array(half, f"{wide}_half"))
@@ -54,9 +56,9 @@ def to_float16(float_model: onnx.ModelProto) -> onnx.ModelProto:
     return model
 
 
-def _lookups(graph: onnx.GraphProto) -> set[str]:
+def lookups(graph: onnx.GraphProto) -> set[str]:
     """Constants that are read by Gather only, as the table."""
-    tables = {node.input[0] for node in graph.node if node.op_type == LOOKUP}
+    looked_up = {node.input[0] for node in graph.node if node.op_type == LOOKUP}
     others = {
         name
         for node in graph.node
@@ -64,15 +66,15 @@ def _lookups(graph: onnx.GraphProto) -> set[str]:
         if node.op_type != LOOKUP or position > 0
     }
     constants = {item.name for item in graph.initializer if item.data_type == onnx.TensorProto.FLOAT}
-    return (tables - others) & constants
+    return (looked_up - others) & constants
 
 
-def quantize_lookups(graph: onnx.GraphProto) -> None:
-    """Tables as uint8 with one scale, a DequantizeLinear behind each lookup."""
-    lookups = _lookups(graph)
+def quantize_lookups(graph: onnx.GraphProto, *, keep: Collection[str] = ()) -> None:
+    """Tables as uint8 with one scale, a DequantizeLinear behind each lookup; those of `keep` stay as they are."""
+    tables = lookups(graph).difference(keep)
     parameters = {}
     for initializer in list(graph.initializer):
-        if initializer.name in lookups and int(np.prod(initializer.dims)) >= MIN_TABLE_ELEMENTS:
+        if initializer.name in tables and int(np.prod(initializer.dims)) >= MIN_TABLE_ELEMENTS:
             name = initializer.name
             table, found = quantize_table(values(initializer))
             initializer.CopyFrom(onnx.numpy_helper.from_array(table, name))

@@ -54,6 +54,9 @@ class Options(Protocol):
     adjY: bool  # noqa: N815
     inDataType: int  # noqa: N815
     outDataType: int  # noqa: N815
+    newShape: Array  # noqa: N815
+    axis: int
+    batchDims: int  # noqa: N815
 
 
 class Operator(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from quantize.ranges import CalibrationRanges, required
+from quantize.tflite.int4 import to_int4
 from quantize.tflite.static import quantize_full, quantize_static
 from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
 
@@ -15,6 +16,7 @@ Quantizer: TypeAlias = Callable[[bytes, CalibrationRanges | None], bytes]
 QUANTIZERS: dict[str, Quantizer] = {
     "float32": lambda model, _: to_float32(model),
     "fp16": lambda model, _: to_float16(model),
+    "int4": lambda model, _: to_int4(model),
     "int8-dynamic": lambda model, _: to_int8_dynamic(model),
     "int8": lambda model, ranges: quantize_static(model, required(ranges)),
     "int8-full": lambda model, ranges: quantize_full(model, required(ranges)),

@@ -73,6 +73,13 @@ def to_float16(float_model: bytes) -> bytes:
 def to_int8_dynamic(float_model: bytes) -> bytes:
     """int8 weights of convolutions, dense layers and tables; the runtime quantizes the layers' inputs as it runs."""
     model = read_model(float_model)
+    quantize_dynamic(model)
+    compact(model)
+    return write_model(model)
+
+
+def quantize_dynamic(model: Model) -> None:
+    """Edits the model in place; constants that are not float stay as they are."""
     for graph in model.subgraphs:
         constants = _float_constants(model, graph)
         _quantize_lookups(model, graph, constants)
@@ -106,8 +113,6 @@ def to_int8_dynamic(float_model: bytes) -> bytes:
             for operator in graph.operators
             for made in ([operator, extra[id(operator)]] if id(operator) in extra else [operator])
         ]
-    compact(model)
-    return write_model(model)
 
 
 def _rows_differ(weights: Array) -> bool:

@@ -116,6 +116,30 @@ def test_the_table_of_arm_instructions_shows_what_was_counted(name: str) -> None
     assert ARM["command"] in prose("docs/performance.md")
 
 
+RECIPES = results("minilm_recipes")
+LOADED = {file["name"]: file for file in results("minilm_recipes_bench")["files"]}
+
+
+@pytest.mark.parametrize("file", RECIPES["files"], ids=lambda file: f"{file['target']}-{file['recipe']}")
+def test_the_table_of_recipes_shows_what_was_measured(file: dict) -> None:
+    (row,) = rows_of("docs/performance.md", file["target"], file["recipe"])
+    ratio, loaded = file["latency_ratio"], LOADED[f"model_{file['recipe'].replace('-', '_')}.{file['target']}"]
+    for figure in (
+        f"| {file['size_bytes']:,} | {file['right']} | {file['same']} | {file['mean_abs']:.3f} |",
+        f"| {ratio['median']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f}) |",
+        f"| {loaded['load_cpu_ms']:.0f} | {loaded['peak_bytes'] / 1e6:.0f} | {file['min_runtime']} |",
+    ):
+        assert figure in row
+
+
+def test_int4_halves_int8_dynamic_and_loses_less_than_a_standard_error() -> None:
+    found = {(file["target"], file["recipe"]): file for file in RECIPES["files"]}
+    for target in ("tflite", "onnx"):
+        int4, int8, floats = (found[target, recipe] for recipe in ("int4", "int8-dynamic", "float32"))
+        assert int4["size_bytes"] < 0.56 * int8["size_bytes"]
+        assert floats["accuracy"] - int4["accuracy"] <= floats["standard_error"]
+
+
 FRONTIER = results("frontier")["models"]
 PRUNING = results("pruning")["models"]
 

@@ -52,6 +52,11 @@ def test_unknown_recipe_suggests_the_nearest(refused):
     refused("--quantize", "int8-dynamik", words=["Unknown recipe", "Did you mean int8-dynamic?"])
 
 
+def test_int4_of_a_model_with_few_dense_layers(refused, tiny_checkpoint):
+    words = ["Recipe int4 needs", "Received: a model with 0% of them there.", "Choose another --quantize."]
+    refused("--checkpoint", tiny_checkpoint, "--quantize", "int4", words=words)
+
+
 @pytest.mark.parametrize("length", ["0", "-1", "1000000000"])
 def test_max_seq_len_zero_or_huge(refused, length):
     refused("--max-seq-len", length, words=["--max-seq-len", f"Received: {length}"])

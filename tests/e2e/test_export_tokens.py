@@ -12,6 +12,7 @@ import pytest
 from exporters import ExportRequest, export
 from exporters.commands import main as cli
 from exporters.formats.base import FORMATS, load_runner
+from exporters.formats.tflite.runner import TfliteRuntimeRunner
 from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from support.conversions import EVERYWHERE
@@ -220,6 +221,24 @@ def test_a_base_model_gives_hidden_states_and_needs_only_texts(checkpoints, data
     outputs = json.loads((tmp_path / "out" / "model.json").read_text())["files"]
     names = {entry["name"] for entry in outputs[f"model_{recipe}.onnx"]["outputs"]}
     assert names == {"hidden", "pooled"}
+
+
+def test_int4_through_the_command(data, tmp_path):
+    """A network wide enough for it. tflite-runtime 2.14 cannot run the file, and the report says so."""
+    saved = write_checkpoint(tmp_path / "bert", "bert", hidden_size=32, intermediate_size=64)
+    arguments = ["--checkpoint", saved, "--quantize", "int4", "--eval-data", data["classification"], "--output"]
+    assert cli.main([*map(str, arguments), str(tmp_path / "out"), "--json"]) == 0
+    report = load(tmp_path / "out")
+    assert_report_is_whole(report)
+    runtimes = {file["name"]: file["min_runtime"] for file in report["files"] if file["target"] in FORMATS}
+    assert runtimes == {"model_int4.tflite": "LiteRT 1.0", "model_int4.onnx": "ONNX Runtime 1.18"}
+    if TfliteRuntimeRunner.installed():
+        assert any(
+            note.startswith("Not verified there: model_int4.tflite on tflite-runtime") for note in report["notes"]
+        )
+    for parity in report["parity"]:
+        if parity["candidate"].startswith("model_int4"):
+            assert 1e-4 * parity["scale"] < parity["max_abs"] < parity["scale"]
 
 
 # Recipes tested elsewhere: by the fixture `exported`, in test_minilm_int8_tflite.py, in test_export_<model>.py.

@@ -15,7 +15,7 @@ from quantize.recipe import FLOAT_RTOL, RECIPES
 from quantize.tflite.flatbuffer import read_model
 from quantize.tflite.graph import TYPE_NAMES, buffer_bytes, is_constant, op_name
 from support import tiny_files
-from support.conversions import EVERYWHERE
+from support.conversions import EVERYWHERE, OF_TOKENS
 from support.tiny_models import CONVERTED, HEADS, KEPT, LENGTH, POWER
 
 VALUES = tiny_files.inputs(40, seed=9)
@@ -67,7 +67,7 @@ def test_quantized_files_follow_the_model(name, recipe, target):
 
 
 @both_formats
-@pytest.mark.parametrize("recipe", EVERYWHERE)
+@pytest.mark.parametrize("recipe", OF_TOKENS)
 @every_variant
 def test_a_file_is_what_its_recipe_says(name, recipe, target):
     model = tiny_files.files(name).tflite(recipe) if target == "tflite" else tiny_files.files(name).onnx(recipe)
@@ -86,7 +86,7 @@ def test_tflite_runtime_2_14_runs_the_files(recipe, tmp_path):
     assert error(found, expected("significance")) <= ALLOWED.get(recipe, 1e-3)
 
 
-@pytest.mark.parametrize("recipe", EVERYWHERE)
+@pytest.mark.parametrize("recipe", OF_TOKENS)
 @every_variant
 def test_tflite_has_builtin_ops_and_static_shapes_only(name, recipe):
     model = read_model(tiny_files.files(name).tflite(recipe))
@@ -101,7 +101,7 @@ def test_tflite_has_builtin_ops_and_static_shapes_only(name, recipe):
     assert counts["BATCH_MATMUL"] == 2 * len(KEPT)
 
 
-@pytest.mark.parametrize("recipe", EVERYWHERE)
+@pytest.mark.parametrize("recipe", OF_TOKENS)
 @every_variant
 def test_onnx_has_operators_of_the_standard_and_static_shapes_only(name, recipe):
     model = tiny_files.files(name).onnx(recipe)
@@ -203,7 +203,7 @@ def test_onnx_int8_rounds_nothing_between_the_softmax_and_the_top_k(name):
     assert ranked == len(KEPT) - 1
 
 
-@pytest.mark.parametrize("recipe", EVERYWHERE)
+@pytest.mark.parametrize("recipe", OF_TOKENS)
 def test_an_order_by_chance_is_stored_exactly(recipe):
     order = np.random.default_rng(3).permutation(CONVERTED["random"].config.max_positions)
     model = read_model(tiny_files.files("random").tflite(recipe))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from quantize.onnx.quantizers import QUANTIZERS
 from support import tiny_files
+from support.conversions import EVERYWHERE, OF_TOKENS
 from support.tiny_models import CONVERTED
 
 TOKENS = ("mobilebert", "outliers", "albert", "significance", "first", "ghosts on heads", "ghosts on outputs")
@@ -16,7 +16,7 @@ ROWS = 4
 # The reference rounds each QDQ pair in float where ONNX Runtime adds up integers: a value on the edge of a step goes to
 # the next one, which is 1/255 of a tensor's range, and each of the ten to twenty tensors that lie one behind the other
 # may do so. sqrt(20) * 2 / 255 = 0.035; a wrong operator is off by more than the 0.12 that int8 itself may lose.
-SHARE = {"float32": 1e-5, "fp16": 1e-5, "int8-dynamic": 0.02, "int8": 0.04}
+SHARE = {"float32": 1e-5, "fp16": 1e-5, "int4": 0.02, "int8-dynamic": 0.02, "int8": 0.04}
 
 
 def agrees(model, values, recipe):
@@ -36,13 +36,13 @@ def test_every_family_of_files_has_a_row():
     assert {config.activation for config in configs} >= {"gelu", "gelu_tanh", "relu"}
 
 
-@pytest.mark.parametrize("recipe", QUANTIZERS)
+@pytest.mark.parametrize("recipe", OF_TOKENS)
 @pytest.mark.parametrize("name", TOKENS)
 def test_token_models_compute_the_same_in_the_reference(name, recipe):
     agrees(tiny_files.files(name).onnx(recipe), tiny_files.inputs(ROWS, seed=9), recipe)
 
 
-@pytest.mark.parametrize("recipe", QUANTIZERS)
+@pytest.mark.parametrize("recipe", EVERYWHERE)
 @pytest.mark.parametrize("kind", tiny_files.KINDS)
 def test_projection_models_compute_the_same_in_the_reference(kind, recipe):
     agrees(tiny_files.projection_files(kind).onnx(recipe), {"features": tiny_files.features(ROWS, seed=9)}, recipe)

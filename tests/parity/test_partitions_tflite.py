@@ -51,6 +51,13 @@ def test_a_model_that_drops_tokens_is_cut_where_they_are_dropped():
     assert not {"BATCH_MATMUL", "FULLY_CONNECTED", "SOFTMAX"} & set(plan.kept)
 
 
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in tiny_files.KINDS])
+def test_xnnpack_takes_4_bits_in_at_most_two_pieces(name):
+    plan = runtime_plan(files(name).tflite("int4"))
+    assert 1 <= plan.partitions <= 2, plan.kept
+    assert not {"BATCH_MATMUL", "FULLY_CONNECTED", "SOFTMAX"} & set(plan.kept)
+
+
 @pytest.mark.parametrize("name", [*TOKENS, "prado"])
 def test_second_operands_of_products_have_zero_point_0(name):
     model = read_model(files(name).tflite("int8"))

@@ -18,8 +18,9 @@ from quantize.tflite import quantizers as tflite_quantizers
 from quantize.tflite.calibrate import calibrate
 
 Feed = Mapping[str, np.ndarray]
-# Recipes of both formats.
-EVERYWHERE = tuple(name for name in tflite_quantizers.QUANTIZERS if name in onnx_quantizers.QUANTIZERS)
+# Recipes of both formats: of token models, and of every model. int4 refuses those with few dense layers.
+OF_TOKENS = tuple(name for name in tflite_quantizers.QUANTIZERS if name in onnx_quantizers.QUANTIZERS)
+EVERYWHERE = tuple(name for name in OF_TOKENS if name != "int4")
 
 
 class Files:

@@ -15,7 +15,7 @@ from quantize.tflite.passes.prepend_projection import prepend_projection
 from quantize.tflite.static import quantize_static
 from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
 from support import tiny_files
-from support.conversions import EVERYWHERE
+from support.conversions import EVERYWHERE, OF_TOKENS
 
 
 @pytest.fixture(scope="module")
@@ -275,18 +275,20 @@ def token_files() -> dict[tuple[str, str], bytes]:
     return {
         ("tflite", "float32"): to_float32(tflite),
         ("tflite", "fp16"): to_float16(tflite),
+        ("tflite", "int4"): tiny_files.files().tflite("int4"),
         ("tflite", "int8-dynamic"): to_int8_dynamic(tflite),
         ("tflite", "int8"): quantize_static(tflite, tiny_files.files().tflite_ranges),
         ("onnx", "float32"): onnx_model.SerializeToString(),
         ("onnx", "fp16"): to_float16_onnx(onnx_model).SerializeToString(),
+        ("onnx", "int4"): tiny_files.files().onnx("int4").SerializeToString(),
         ("onnx", "int8-dynamic"): to_int8_dynamic_onnx(onnx_model).SerializeToString(),
         ("onnx", "int8"): quantize_static_onnx(onnx_model, tiny_files.files().onnx_ranges).SerializeToString(),
     }
 
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
-@pytest.mark.parametrize("claimed", EVERYWHERE)
-@pytest.mark.parametrize("real", EVERYWHERE)
+@pytest.mark.parametrize("claimed", OF_TOKENS)
+@pytest.mark.parametrize("real", OF_TOKENS)
 def test_a_token_model_passes_as_its_own_recipe_and_as_no_other(token_files, target, real, claimed):
     problems = get(target).open(token_files[target, real]).audit(RECIPES[claimed])
     assert bool(problems) == (real != claimed), problems
@@ -309,10 +311,11 @@ def test_int8_files_of_every_head_pass(target, head, fold):
 
 
 def test_the_runtimes_that_token_models_need_are_known(token_files):
-    found = {recipe: get("tflite").open(token_files["tflite", recipe]).min_runtime for recipe in EVERYWHERE}
+    found = {recipe: get("tflite").open(token_files["tflite", recipe]).min_runtime for recipe in OF_TOKENS}
     assert found == {
         "float32": "TensorFlow Lite 2.4",
         "fp16": "TensorFlow Lite 2.4",
+        "int4": "LiteRT 1.0",
         "int8-dynamic": "TensorFlow Lite 2.4",
         "int8": "TensorFlow Lite 2.14",
     }

@@ -52,7 +52,7 @@ def batched_parity(tmp_path, recipe: str, edit=lambda model: None):
     return found
 
 
-@pytest.mark.parametrize("recipe", list(RECIPES))
+@pytest.mark.parametrize("recipe", [name for name in RECIPES if name != "int4"])  # which refuses these models
 def test_the_batched_signature_of_every_recipe_equals_the_one_for_a_row_within_its_limit(tmp_path, recipe):
     parity = batched_parity(tmp_path, recipe)
     assert parity.limit is not None

@@ -200,7 +200,7 @@ def test_an_unknown_model_is_answered_with_what_is_supported_and_near_in_meaning
         (["--target", "coreml"], ["coreml", "tflite, onnx"]),
         (["--model", "pardo"], ["pardo", "Did you mean prado"]),
         (["--quantize", "int88"], ["int88", "Did you mean int8"]),
-        (["--quantize", "int4"], ["int8-dynamic, int8, int8-full. Received: int4.\n"]),
+        (["--quantize", "int2"], ["int4, int8-dynamic, int8, int8-full. Received: int2.\n"]),
         (["models", "--nonsense"], ["--nonsense"]),
     ],
 )

@@ -13,7 +13,7 @@ from quantize.errors import RecipeError
 from quantize.recipe import RECIPES, Recipe
 from quantize.tflite.flatbuffer import read_model, write_model
 from support import tiny_files
-from support.conversions import EVERYWHERE
+from support.conversions import OF_TOKENS
 
 both_formats = pytest.mark.parametrize("name", list(FORMATS))
 
@@ -29,7 +29,7 @@ def read_whole(name: str, content: bytes) -> ModelFile | None:
     """Asks a file for everything; None if it is refused, in one line."""
     try:
         file = get(name).open(content)
-        for recipe in EVERYWHERE:
+        for recipe in OF_TOKENS:
             file.audit(RECIPES[recipe])
         assert 0 <= file.zero_share() <= 1
     except InputError as error:
@@ -198,7 +198,7 @@ def test_a_path_that_cannot_be_read_is_one_line(name, tmp_path):
 
 @both_formats
 def test_every_recipe_of_every_format_has_a_quantizer_and_an_audit(name):
-    for recipe in EVERYWHERE:
+    for recipe in OF_TOKENS:
         get(name).check(RECIPES[recipe])
 
 
@@ -210,10 +210,10 @@ def test_onnx_has_no_recipe_without_float():
 
 @both_formats
 def test_a_recipe_that_a_format_lacks_is_an_error_that_names_both(name):
-    other = Recipe(name="int4", description="", batch_atol=0.0)
-    with pytest.raises(RecipeError, match=rf"{name}.*'int4'"):
+    other = Recipe(name="int2", description="", batch_atol=0.0)
+    with pytest.raises(RecipeError, match=rf"{name}.*'int2'"):
         get(name).check(other)
-    with pytest.raises(RecipeError, match=rf"{name}.*audit.*'int4'"):
+    with pytest.raises(RecipeError, match=rf"{name}.*audit.*'int2'"):
         get(name).open(written(name)).audit(other)
 
 

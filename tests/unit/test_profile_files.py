@@ -10,9 +10,9 @@ from exporters.profiling.parts import PARTS, Plan, assign
 from quantize.tflite.flatbuffer import read_model, write_model
 from support.profiled_networks import feed, files, measure, rewritten
 
-RECIPES = ("float32", "fp16", "int8-dynamic", "int8")
+RECIPES = ("float32", "fp16", "int4", "int8-dynamic", "int8")
 # Float sums in another order where a part ends: some hundred roundings of 6e-8. Quantized: one step of a tensor.
-TOLERANCE = {"float32": 1e-5, "fp16": 1e-5, "int8-dynamic": 0.05, "int8": 0.05}
+TOLERANCE = {"float32": 1e-5, "fp16": 1e-5, "int4": 0.05, "int8-dynamic": 0.05, "int8": 0.05}
 
 
 def interpreter(content: bytes, values: dict):

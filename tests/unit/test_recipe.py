@@ -9,7 +9,7 @@ from quantize.tflite import quantizers as tflite
 
 
 def test_the_recipes_of_the_command_exist():
-    assert list(RECIPES) == ["float32", "fp16", "int8-dynamic", "int8", "int8-full"]
+    assert list(RECIPES) == ["float32", "fp16", "int4", "int8-dynamic", "int8", "int8-full"]
 
 
 def test_only_static_int8_needs_calibration():
@@ -28,8 +28,8 @@ def test_tflite_has_a_quantizer_for_every_recipe_and_onnx_for_all_but_the_one_wi
 
 
 def test_a_recipe_that_a_format_lacks_is_an_error_that_names_both():
-    with pytest.raises(RecipeError, match=r"tflite.*float32.*'int4'"):
-        entry(tflite.QUANTIZERS, "int4", format_name="tflite")
+    with pytest.raises(RecipeError, match=r"tflite.*float32.*'int2'"):
+        entry(tflite.QUANTIZERS, "int2", format_name="tflite")
 
 
 def test_a_static_recipe_without_ranges_is_refused_in_every_format():

@@ -188,6 +188,35 @@ def _scales(graph: OnnxGraph) -> Iterator[_Quantized]:
                 side=tuple(each for each in (scale, zero) if each),
                 bits=bits,
             )
+    yield from _packed(graph)
+
+
+def _packed(graph: OnnxGraph) -> Iterator[_Quantized]:
+    """Constants of 4 bits that operators of the standard take apart: float numbers, multiplied by scales."""
+    packed = graph.packed
+    for node in graph.nodes:
+        if node.op_type != "BitShift":
+            continue
+        maker = graph.producers.get(node.input[0])
+        is_table = maker is not None and maker.op_type == "Gather"
+        source = maker.input[0] if maker is not None and is_table else node.input[0]
+        if source not in packed:
+            continue
+        product, read = node, node.output[0]
+        while product is not None and product.op_type not in ("Mul", "QuantizeLinear"):
+            read = product.output[0]
+            product = next(iter(graph.readers.get(read, ())), None)
+        scale = next((name for name in product.input if name != read), "") if product is not None else ""
+        if product is not None and product.op_type == "QuantizeLinear":
+            scale = product.input[1]
+        if scale in graph.producers:
+            scale = graph.producers[scale].input[0]
+        yield _Quantized(
+            name=source,
+            scales=Scales(granularity=values.BY_CHANNEL if is_table else values.BY_BLOCK, symmetric=True),
+            side=(scale,) if scale in graph.constants else (),
+            bits=4,
+        )
 
 
 def _measured(graph: OnnxGraph, source: str, scale: str, zero: str, *, blocks: bool, bits: int) -> Scales:

@@ -13,7 +13,8 @@ import onnx
 
 from exporters.formats.model_file import MIN_WEIGHT_ELEMENTS, Check
 from exporters.formats.onnx.tensors import OnnxGraph
-from quantize.onnx.operators import BIAS, DYNAMIC, LINEAR, SCALE_KEEPING, WEIGHTED, is_grouped
+from quantize.int4 import is_dense_fit, is_table_fit
+from quantize.onnx.operators import BIAS, DYNAMIC, LINEAR, LOOKUP, SCALE_KEEPING, WEIGHTED, is_grouped
 from quantize.onnx.passes.prepend_projection import OP_TYPE as PROJECTION
 from quantize.onnx.regions import float_region
 
@@ -144,16 +145,37 @@ def _check_dynamic(graph: OnnxGraph) -> Iterator[str]:
     counts = Counter(node.op_type for node in graph.nodes)
     if not any(counts[name] for name in DYNAMIC):
         yield "no operator with 8-bit weights"
+    if graph.packed:
+        yield f"{len(graph.packed)} constants are in 4 bits"
+    for table in graph.tables():
+        if table.dtype not in (np.int8, np.uint8):
+            yield f"a table of Gather is {table.dtype.name}, not 8 bits: the embedding was left out"
+    yield from _check_running(graph)
+
+
+def _check_int4(graph: OnnxGraph) -> Iterator[str]:
+    """4 bits where they fit, 8 bits elsewhere."""
+    packed = graph.packed
+    if not packed:
+        yield "no weights in 4 bits"
+    for node in graph.nodes:
+        weights = graph.constants.get(node.input[1]) if node.op_type == "MatMulInteger" else None
+        if weights is not None and weights.ndim == 2 and is_dense_fit(*weights.shape):
+            yield f"weights of {node.op_type} are {weights.dtype.name}, not int4"
+        table = graph.constants.get(node.input[0]) if node.op_type == LOOKUP else None
+        if table is not None and is_table_fit(table.shape) and node.input[0] not in packed:
+            yield f"a table of {LOOKUP} is {table.dtype.name}, not int4"
+    yield from _check_running(graph)
+
+
+def _check_running(graph: OnnxGraph) -> Iterator[str]:
+    """No weights in float, and scales of activations that are found while running."""
     for node in graph.nodes:
         weighted = node.op_type in WEIGHTED and any(name in graph.constants for name in node.input[:2])
         if weighted and not is_grouped(node):  # see `quantize/onnx/weights.py`
             yield f"weights of {node.op_type} are float"
-    for table in graph.tables():
-        if table.dtype not in (np.int8, np.uint8):
-            yield f"a table of Gather is {table.dtype.name}, not 8 bits: the embedding was left out"
-    fixed = Counter(
-        node.op_type for node in graph.nodes if node.op_type in LINEAR and not _found_while_running(graph, node)
-    )
+    moving = [node for node in graph.nodes if not graph.fixed.issuperset(node.output)]
+    fixed = Counter(node.op_type for node in moving if node.op_type in LINEAR and not _found_while_running(graph, node))
     for kind, count in fixed.items():
         yield f"{count} {kind}: activations have fixed scales"
 
@@ -197,6 +219,7 @@ def _of_graph(check: Callable[[OnnxGraph], Iterator[str]]) -> Check:
 AUDITS: dict[str, Check] = {
     "float32": _of_graph(_check_float32),
     "fp16": _of_graph(_check_fp16),
+    "int4": _of_graph(_check_int4),
     "int8-dynamic": _of_graph(_check_dynamic),
     "int8": _of_graph(_check_int8),
 }

@@ -52,13 +52,14 @@ class OnnxFile(ModelFile):
         return AUDITS
 
     def weights(self) -> Iterator[tuple[np.ndarray, int]]:
-        constants, points = self.graph.constants, {}
+        """Those of 4 bits aside, many of which round to zero."""
+        constants, points, packed = self.graph.constants, {}, self.graph.packed
         for node in self.graph.nodes:
             places = _QUANTIZED.get(node.op_type)
             if places and len(node.input) > places[1] and node.input[places[1]] in constants:
                 points[node.input[places[0]]] = constants[node.input[places[1]]]
         for name, values in constants.items():
-            if is_weights(values.shape) and values.dtype.name in _WEIGHT_TYPES:
+            if is_weights(values.shape) and values.dtype.name in _WEIGHT_TYPES and name not in packed:
                 # An embedding is dequantized after it was looked up; its 8 bits are symmetric in ONNX Runtime's way.
                 zero = 128 if values.dtype == np.uint8 else 0
                 yield values, int(points[name].flat[0]) if name in points else zero
@@ -75,7 +76,7 @@ def open_onnx(source: Path | bytes) -> OnnxFile:
             beside = external.read_beside(model, source.parent)
             own_content, content = content, model.SerializeToString()
         graph = OnnxGraph(model)
-        parameters = graph.parameters().values()
+        parameters, packed = graph.parameters(), graph.packed
         # Old files list their weights among the inputs.
         fed = [value for value in model.graph.input if value.name not in graph.constants]
         inputs, outputs = (tuple(_info(value) for value in side) for side in (fed, model.graph.output))
@@ -86,8 +87,12 @@ def open_onnx(source: Path | bytes) -> OnnxFile:
             signatures={SIGNATURE: Signature(inputs=inputs, outputs=outputs)},
             ops=dict(Counter(node.op_type for node in graph.nodes).most_common()),
             dtypes=graph.dtypes,
-            weight_bytes=sum(values.nbytes for values in parameters),
-            parameters=sum(values.size for values in parameters if values.dtype != np.int64),
+            weight_bytes=sum(values.nbytes for values in parameters.values()),
+            parameters=sum(
+                values.size * (2 if each in packed else 1)
+                for each, values in parameters.items()
+                if values.dtype != np.int64
+            ),
             min_runtime=min_runtime(model),
             model=model,
             graph=graph,

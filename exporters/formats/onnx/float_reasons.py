@@ -35,11 +35,11 @@ CUT_TABLE = "a table that is cut to the length of the input before it is added o
 
 def classify(graph: OnnxGraph) -> tuple[str, str]:
     """How activations are computed, and the type of quantized ones."""
-    names = [full_name(node) for node in graph.nodes]
+    names, made_once = [full_name(node) for node in graph.nodes], graph.fixed
     for node, name in zip(graph.nodes, names, strict=True):
         if name in STATIC or (name not in QUANTIZED and is_integer(name) and name not in DYNAMIC):
             fixed = name not in BORDERS or all(each in graph.constants for each in node.input[1:] if each)
-            if fixed:
+            if fixed and not made_once.issuperset(node.output):
                 return values.STATIC, _activation_type(graph, node)
     if any(name.startswith("QLinear") for name in names):
         return values.STATIC, ""
@@ -65,8 +65,9 @@ def reasons(graph: OnnxGraph, activations: str) -> Iterator[str | None]:
         return
     region = float_region(graph.nodes) if activations == values.STATIC else set[int]()
     ranks = any(node.op_type == "TopK" for node in graph.nodes)
+    fixed = graph.fixed
     for place, node in enumerate(graph.nodes):
-        if not _computes_in_float(graph, node):
+        if not _computes_in_float(graph, node) or fixed.issuperset(node.output):
             yield None
         elif node.domain not in (*STANDARD, MICROSOFT):
             yield CUSTOM

@@ -1,6 +1,7 @@
 """Questions about the tensors of an ONNX graph: types, what makes and reads them, and which constants are weights."""
 
 import contextlib
+import functools
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -75,6 +76,28 @@ class OnnxGraph:
             # A table of whole numbers (an order of tokens) stays as it is: there is nothing to round.
             if values is not None and values.size >= MIN_WEIGHT_ELEMENTS and values.dtype not in (np.int32, np.int64):
                 yield values
+
+    @functools.cached_property
+    def packed(self) -> set[str]:
+        """Constants with two numbers of 4 bits in a byte, which are taken apart, some behind a look-up."""
+        found = set[str]()
+        for node in self.nodes:
+            if node.op_type != "BitShift" or self.constants.get(node.input[1], np.zeros(())).tolist() != 4:
+                continue
+            maker = self.producers.get(node.input[0])
+            name = maker.input[0] if maker is not None and maker.op_type == LOOKUP else node.input[0]
+            if name in self.constants and self.constants[name].dtype == np.uint8:
+                found.add(name)
+        return found
+
+    @functools.cached_property
+    def fixed(self) -> set[str]:
+        """Constants, and what is computed from nothing else: a runtime does that once."""
+        found = set(self.constants)
+        for node in self.nodes:
+            if node.input and all(name in found for name in node.input if name):
+                found.update(node.output)
+        return found
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Constants other than scales and zero points."""

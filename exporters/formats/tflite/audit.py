@@ -19,8 +19,9 @@ from exporters.formats.tflite.tensors import (
     weights,
     zero_points,
 )
+from quantize.int4 import is_dense_fit, is_table_fit
 from quantize.tflite.graph import is_constant, op_name
-from quantize.tflite.operators import DYNAMIC_FLOAT, LOOKUP, WEIGHTED
+from quantize.tflite.operators import DENSE, DYNAMIC_FLOAT, LOOKUP, WEIGHTED
 from quantize.tflite.passes.prepend_projection import CUSTOM_OP
 from quantize.tflite.regions import float_region, ranking_region
 
@@ -131,6 +132,37 @@ def _check_dynamic(model: Any, graph: Any) -> Iterator[str]:
             yield f"{name} reads {kind(graph.tensors[operator.inputs[0]]).lower()} activations, not float32"
 
 
+def _check_int4(model: Any, graph: Any) -> Iterator[str]:
+    """4 bits where they fit, 8 bits elsewhere."""
+    if not any(kind(tensor) == "INT4" for tensor in constants(model, graph)):
+        yield "no weights in 4 bits"
+    for name, tensor, axis in weights(model, graph):
+        fits = name == DENSE and is_dense_fit(*reversed(tensor.shape))
+        small = elements(tensor) < MIN_WEIGHT_ELEMENTS or name in DYNAMIC_FLOAT
+        if kind(tensor) != ("INT4" if fits else "INT8") and (fits or not small):
+            yield f"weights of {name} are {kind(tensor).lower()}, not {'int4' if fits else 'int8'}"
+        elif np.any(zero_points(tensor)):
+            yield f"weights of {name} are not symmetric: a zero point differs from 0"
+        elif fits and scales(tensor).size != tensor.shape[axis]:
+            yield f"weights of {name} have {scales(tensor).size} scales for {tensor.shape[axis]} channels"
+        elif fits and _holds_lowest(model, tensor):
+            yield f"weights of {name} hold -8, which LiteRT without XNNPACK takes for another number"
+    for tensor in tables(model, graph):
+        expected = "int4" if is_table_fit(tuple(tensor.shape)) else "int8"
+        if kind(tensor).lower() != expected:
+            yield f"a table of {LOOKUP} is {kind(tensor).lower()}, not {expected}"
+    for operator in graph.operators:
+        name = op_name(model, operator)
+        if name in WEIGHTED and kind(graph.tensors[operator.inputs[0]]) != "FLOAT32":
+            yield f"{name} reads {kind(graph.tensors[operator.inputs[0]]).lower()} activations, not float32"
+
+
+def _holds_lowest(model: Any, tensor: Any) -> bool:
+    """Whether one of the two numbers in a byte is -8."""
+    data = np.asarray(model.buffers[tensor.buffer].data, np.uint8)
+    return bool(np.any((data & 15 == 8) | (data >> 4 == 8)))
+
+
 def _check_fp16(model: Any, graph: Any) -> Iterator[str]:
     kinds = Counter(kind(tensor) for tensor in constants(model, graph))
     if not kinds["FLOAT16"]:
@@ -164,6 +196,7 @@ def _of_all_graphs(check: Callable[[Any, Any], Iterator[str]]) -> Check:
 AUDITS: dict[str, Check] = {
     "float32": _of_all_graphs(_check_float32),
     "fp16": _of_all_graphs(_check_fp16),
+    "int4": _of_all_graphs(_check_int4),
     "int8-dynamic": _of_all_graphs(_check_dynamic),
     "int8": _of_all_graphs(_check_int8),
     "int8-full": _of_all_graphs(_check_int8_full),

@@ -1,9 +1,9 @@
-"""The oldest TensorFlow Lite that runs a file, judged by its operator versions."""
+"""The oldest TensorFlow Lite that runs a file, or LiteRT, judged by its operator versions."""
 
 from typing import Any
 
 from exporters.formats.tflite.tensors import kind, scales, weights
-from quantize.tflite.graph import op_name
+from quantize.tflite.graph import is_constant, op_name
 from quantize.tflite.passes.prepend_projection import CUSTOM_OP
 
 # Oldest TFLite for an operator's version (tensorflow/lite/tools/versioning/runtime_version.cc), if later than 2.3; 2.3
@@ -57,25 +57,43 @@ _OLD_VERSIONS = {
 _CHANNEL_DENSE = (2, 14)
 
 
+# Operators that read constants of 4 bits with a scale for each row. Such files ran in every LiteRT from 1.0.1 to 2.3,
+# with XNNPACK and without; tflite-runtime 2.14 refuses them.
+_INT4 = {("EMBEDDING_LOOKUP", 4), ("FULLY_CONNECTED", 12)}
+LITERT = "LiteRT 1.0"
 # Types that came after what the tables cover; writers do not always raise the versions of the operators with them.
 _NEW_TYPES = ("BFLOAT16", "FLOAT8_E4M3FN", "FLOAT8_E5M2", "INT2", "INT4", "UINT4")
 
 
 def min_runtime(model: Any) -> str:
     """Empty if a version or a type is not in the tables."""
-    needed = (2, 3)
+    needed, is_int4 = (2, 3), False
     for graph in model.subgraphs:
-        if any(kind(tensor) in _NEW_TYPES for tensor in graph.tensors):
+        narrow = _int4_places(model, graph)
+        is_int4 = is_int4 or bool(narrow)
+        if any(kind(tensor) in _NEW_TYPES and i not in narrow for i, tensor in enumerate(graph.tensors)):
             return ""
         for name, tensor, _ in weights(model, graph):
             if name == "FULLY_CONNECTED" and scales(tensor).size > 1:
                 needed = max(needed, _CHANNEL_DENSE)
         for operator in graph.operators:
             name, version = op_name(model, operator), model.operatorCodes[operator.opcodeIndex].version
-            if name == CUSTOM_OP:
+            if name == CUSTOM_OP or narrow.intersection(operator.inputs):
                 continue
             if (name, version) in _NEW_VERSIONS:
                 needed = max(needed, _NEW_VERSIONS[name, version])
             elif version > _OLD_VERSIONS.get(name, 0):
                 return ""
-    return f"TensorFlow Lite {needed[0]}.{needed[1]}"
+    return LITERT if is_int4 else f"TensorFlow Lite {needed[0]}.{needed[1]}"
+
+
+def _int4_places(model: Any, graph: Any) -> set[int]:
+    """Constants of 4 bits with scales for rows, read by nothing but operators that are known to take them."""
+    found, others = set[int](), set[int]()
+    for operator in graph.operators:
+        takes = (op_name(model, operator), model.operatorCodes[operator.opcodeIndex].version) in _INT4
+        for position, index in enumerate(int(i) for i in operator.inputs):
+            tensor = graph.tensors[index]
+            fits = takes and position == 1 and kind(tensor) == "INT4" and is_constant(model, tensor)
+            (found if fits and scales(tensor).size == tensor.shape[0] else others).add(index)
+    return found - others
