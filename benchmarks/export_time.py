@@ -38,13 +38,13 @@ def main() -> None:
     for name in options.only:
         found[name] = measured(arguments(name, options), options.work / name)
         print(name, found[name], flush=True)
-    result = {
-        "command": f"python benchmarks/export_time.py {shlex.join(redact(arg) for arg in sys.argv[1:])}",
-        "cpu": cpu_name(),
-        "cores": os.cpu_count(),
-        "exports": found,
-    }
-    options.result.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        result = {
+            "command": f"python benchmarks/export_time.py {shlex.join(redact(arg) for arg in sys.argv[1:])}",
+            "cpu": cpu_name(),
+            "cores": os.cpu_count(),
+            "exports": found,
+        }
+        options.result.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
 def arguments(name: str, options: argparse.Namespace) -> list[str]:
