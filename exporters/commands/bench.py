@@ -24,7 +24,6 @@ DESCRIPTION = (
     ".tflite and .onnx files of any origin."
 )
 EXAMPLES = (
-    "export-mobile bench out/features_int8.tflite out/features_int8.onnx",
     "export-mobile bench out/model_int8.tflite out/model_int8.onnx --lengths 16,64,128",
     "export-mobile bench model.onnx --shape input_ids=1,64 --threads 2 --format benchmark_model",
 )

@@ -39,7 +39,10 @@ def test_xnnpack_takes_a_file_in_at_most_two_pieces(name, recipe):
 @pytest.mark.parametrize("name", TOKENS)
 def test_only_tables_casts_and_the_choice_of_the_first_token_stay_outside(name):
     plan = runtime_plan(files(name).tflite("int8"))
-    assert set(plan.kept) <= IN_FRONT | {"STRIDED_SLICE"}
+    kept = dict(plan.kept)
+    if name == "mobilebert":  # ids * mask + padding * (1 - mask), in whole numbers
+        assert (kept.pop("SUB"), kept.pop("ADD")) == (1, 1)
+    assert set(kept) <= IN_FRONT | {"STRIDED_SLICE"}
 
 
 def test_a_model_that_drops_tokens_is_cut_where_they_are_dropped():
