@@ -47,10 +47,12 @@ def bench(request: BenchRequest, *, progress: Progress | None = None, command: s
         device, sample = cpu_name(), CALL
         made = here.measure(request, files, progress)
     progress.release()  # not before: a runtime may fail in any round, and then its line stands alone
-    first = made[0]
+    firsts: dict[int | None, FileBench] = {}  # the first file at each length
+    for file in made:
+        firsts.setdefault(file.length, file)
     return BenchResult(
-        files=tuple(_compared(file, first) for file in made),
-        rounds=len(first.wall_rounds_ms),
+        files=tuple(_compared(file, firsts[file.length]) for file in made),
+        rounds=len(made[0].wall_rounds_ms),
         seconds=request.seconds,
         threads=request.threads,
         clock=request.usual_clock,

@@ -41,10 +41,12 @@ def _header(result: BenchResult) -> list[str]:
 
 def _rows(result: BenchResult) -> list[list[str]]:
     names = labels([file.path for file in result.files])
+    lengths = len({file.length for file in result.files})  # the first file has as many rows
     found = []
     for number, (name, file) in enumerate(zip(names, result.files, strict=True)):
         times, ratio = file.times(result.clock), file.ratio(result.clock)
-        shown = "?" if ratio is None else "1" if not number else f"{ratio.median:.2f} ({ratio.q1:.2f}-{ratio.q3:.2f})"
+        shown = "?" if ratio is None else f"{ratio.median:.2f} ({ratio.q1:.2f}-{ratio.q3:.2f})"
+        shown = "1" if number < lengths and ratio is not None else shown
         other = [ms(file.wall.median_ms)] if result.clock == CPU else []
         found.append(
             [

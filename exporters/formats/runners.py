@@ -33,6 +33,10 @@ class Runner(Protocol):
     def __call__(self, feed: Feed) -> Outputs: ...
 
 
+# What follows the name of a runner that feeds padded rows to a file of any length.
+PADDED = " (padded)"
+
+
 class RunnerError(Exception):
     """The runtime cannot run the file; the message is one line."""
 

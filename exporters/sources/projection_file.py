@@ -17,7 +17,9 @@ _ABOUT = (
     "`config_text` is the same for the op. examples.json has texts with their features and answers."
 )
 
-_ANY_LENGTH = "Features of fewer tokens than max_seq_len need no padding, and padding changes no answer."
+_ANY_LENGTH = (
+    "Features of fewer tokens than max_seq_len need no padding, and padding changes an answer by rounding only."
+)
 _ONE_LENGTH = "The length is always max_seq_len."
 
 

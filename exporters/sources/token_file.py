@@ -43,7 +43,7 @@ _ABOUT = (
 
 _ANY_LENGTH = (
     "Any length up to length.max will do, and a short input takes less time: no padding is needed, and padding changes "
-    "no answer."
+    "an answer by rounding only."
 )
 _ONE_LENGTH = "The length is always max_seq_len, since the model keeps a fixed number of tokens: pad with pad_id."
 

@@ -220,6 +220,15 @@ def test_an_answer_that_is_not_finite_is_null_and_its_file_has_no_tolerance():
         ([parity(max_abs=0.01)], 0.05, 0.1),  # at least two steps of the output
         ([parity(max_abs=0.0)], None, 1e-4),
         ([parity(limit=0.0, reference="f"), parity(candidate="f", max_abs=0.5)], None, 0.5),  # text-in: as features-in
+        (  # which took padded rows there
+            [
+                parity(limit=0.0, reference="f (padded)"),
+                parity(candidate="f (padded)", reference="f", max_abs=0.0),
+                parity(candidate="f", max_abs=0.5),
+            ],
+            None,
+            0.5,
+        ),
     ],
 )
 def test_the_tolerance_follows_from_what_was_measured(parities, scale, expected):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from exporters.formats.runners import BATCH_ROWS, Feed, Outputs, Values, check_inputs, fill, in_batches
+from exporters.formats.runners import BATCH_ROWS, PADDED, Feed, Outputs, Values, check_inputs, fill, in_batches
 from exporters.formats.tensor_names import TEXT
 from models_tf.ops.projection import ort_loader
 from quantize.onnx.session import make_session
@@ -32,7 +32,7 @@ class OnnxRunner:
         self._session = session
         self._any_length = not padded and all(_takes_any_length(shape) for shape in given.values())
         self._timed = [value.name for value in session.get_outputs() if _takes_any_length(value.shape)]
-        self.name = f"{name} on ONNX Runtime{' (padded)' if padded else ''}"
+        self.name = f"{name} on ONNX Runtime{PADDED if padded else ''}"
 
     def __call__(self, feed: Feed) -> Outputs:
         given = {name: feed[name] for name in self.inputs}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from exporters.formats.runners import (
+    PADDED,
     Feed,
     Outputs,
     RunnerError,
@@ -61,7 +62,7 @@ class TfliteRunner:
         if signature != SIGNATURE:
             self.name += f" ({signature})"
         elif padded:
-            self.name += " (padded)"
+            self.name += PADDED
 
     def __call__(self, feed: Feed) -> Outputs:
         given = {name: feed[name] for name in self.inputs}
