@@ -58,8 +58,8 @@ class _Writer(Writer):
             return super().store(matrix)
         self.narrow += int(matrix.size)
         outputs = matrix.shape[1]
-        # A block is every so manieth input: so what a step with a scale for each column makes, [input of a block, block
-        # * output], is in the order of the inputs.
+        # A block takes inputs at equal distances: so what a step with a scale for each column makes, [input of a block,
+        # block * output], is in the order of the inputs.
         integers, scales = (each.T for each in quantize_blocks(matrix.reshape(BLOCK, -1).T))
         channels = paired_scales((integers * scales).reshape(matrix.shape))
         steps = np.minimum(UPPER * channels / scales.reshape(-1, outputs), np.finfo(np.float16).max)
