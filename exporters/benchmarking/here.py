@@ -60,16 +60,16 @@ def shapes_at(length: int, signature: Signature, path: Path) -> dict[str, tuple[
     """The sizes of the inputs with so many tokens: time is the second axis, and the file leaves it open."""
     found = {}
     for info in signature.inputs:
-        batch, time, *rest = (*info.shape, None, None)[: max(2, len(info.shape))]
-        if time is None or _is_known(time) or not all(map(_is_known, rest)):
+        batch, rest = info.shape[:1], info.shape[2:]
+        if len(info.shape) < 2 or _is_known(info.shape[1]) or not all(map(_is_known, rest)):
             shown = f"{plain_name(info.name)} {list(info.shape)}"
             raise InputError(f"--lengths is for files that take any number of tokens. Received: {path} with {shown}.")
-        sizes = (batch if _is_known(batch) else 1, length, *rest)
-        found[plain_name(info.name)] = tuple(int(size) for size in sizes if size is not None)
+        rows = batch if _is_known(batch[0]) else (1,)
+        found[plain_name(info.name)] = tuple(int(size) for size in (*rows, length, *rest))
     return found
 
 
-def _is_known(size: int | str | None) -> bool:
+def _is_known(size: int | str) -> bool:
     return isinstance(size, int) and size > 0
 
 

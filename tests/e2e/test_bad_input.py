@@ -1,6 +1,5 @@
 """Bad input: one line on stderr, exit code 2, nothing written. And Ctrl-C and a full disk at any moment."""
 
-import contextlib
 import json
 import os
 import resource
@@ -16,6 +15,7 @@ import pytest
 
 from exporters.commands.main import main
 from support.export_command import command, environment, everything_under, run
+from support.small_disk import small_disk
 from support.tiny_models import write_checkpoint
 
 # Progress would be shown without it: bad input is one line all the same.
@@ -209,22 +209,6 @@ def damaged(source: Path, target: Path, kind: str) -> Path:
 def test_a_damaged_checkpoint(refused, tiny_checkpoint, tmp_path, kind, words):
     folder = damaged(tiny_checkpoint, tmp_path / "damaged", kind)
     refused("--checkpoint", folder, "--quantize", "float32", "--target", "onnx", words=words, json=False)
-
-
-@contextlib.contextmanager
-def small_disk(folder: Path, kilobytes: int):
-    """A real file system of that size, where we may mount one."""
-    folder.mkdir()
-    mount = shutil.which("mount")
-    done = mount and subprocess.run(
-        [mount, "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if not done or done.returncode:
-        pytest.skip("mounting a small disk needs root")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
 
 
 @with_and_without_json

@@ -15,7 +15,7 @@ from exporters.anatomy.users import users
 from exporters.formats.model_file import is_weights, readable
 from exporters.formats.tflite import float_reasons, tensors
 from exporters.formats.tflite.file import MAIN, TfliteFile
-from quantize.tflite.graph import builtin_code, is_constant, op_name, schema, tensor_name, text
+from quantize.tflite.graph import builtin_code, is_constant, looks_up_positions, op_name, schema, tensor_name, text
 
 _FLEX = "Flex"
 _STATED_RUNTIME = "min_runtime_version"
@@ -93,18 +93,12 @@ def _constants(content: bytes, model: Any, kinds: float_reasons.Kinds) -> Iterat
                 near=tuple(tensor_name(graph.tensors[i]) for operator in own for i in operator.outputs if i >= 0),
                 scales=_scales(graph, tensor, dtype),
                 reason=float_reasons.weight_reason(
-                    names, tensors.elements(tensor), kinds, is_added=_is_added(model, graph, own)
+                    names,
+                    tensors.elements(tensor),
+                    kinds,
+                    holds_positions=any(looks_up_positions(model, graph, operator) for operator in own),
                 ),
             )
-
-
-def _is_added(model: Any, graph: Any, lookups: list[Any]) -> bool:
-    """Whether all of these look something up, and sums are all that read the rows."""
-    if not lookups or any(op_name(model, operator) != "GATHER" for operator in lookups):
-        return False
-    rows = {int(operator.outputs[0]) for operator in lookups}
-    readers = [operator for operator in graph.operators if rows.intersection(map(int, operator.inputs))]
-    return bool(readers) and all(op_name(model, operator) == "ADD" for operator in readers)
 
 
 def _role(tensor: Any, dtype: str, holds_scales: bool) -> str:

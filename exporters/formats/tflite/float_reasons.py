@@ -39,7 +39,7 @@ FLEX = "an operator of TensorFlow itself, which has no int8"
 NO_KERNEL = "TFLite has no int8 kernel for it"
 REGION = "part of a norm, a GELU, ghosts or masked scores: to round in between costs accuracy or time"
 SLOW = "XNNPACK computes it faster in float"
-ADDED_TABLE = "a table whose rows are added in float, in front of a norm"
+POSITIONS = "the table of positions, of which a file of any length reads the first rows and adds them in float"
 RANKING = f"{REGION}, or of the ranking of tokens"
 DYNAMIC = "activations stay in float: only weights are quantized"
 CAST = "turns whole numbers into float"
@@ -117,10 +117,10 @@ def reasons(model: Any, graph: Any, kinds: Kinds) -> Iterator[str | None]:
             yield ""
 
 
-def weight_reason(readers: tuple[str, ...], elements: int, kinds: Kinds, *, is_added: bool = False) -> str:
-    """Why weights are float where others are quantized. `is_added`: they are looked up and only added to something."""
-    if is_added and kinds.activations == values.STATIC:
-        return ADDED_TABLE
+def weight_reason(readers: tuple[str, ...], elements: int, kinds: Kinds, *, holds_positions: bool = False) -> str:
+    """Why weights are float where others are quantized."""
+    if holds_positions:
+        return POSITIONS
     if readers and all(reader == "DEPTHWISE_CONV_2D" for reader in readers):
         return DEPTHWISE
     return SMALL_WEIGHTS if kinds.activations == values.DYNAMIC and elements < SMALL else ""
