@@ -26,8 +26,13 @@ ABOUT = (
     "differs_at: pair and column; zero: rows of padding; codes: hexadecimal"
 )
 
+
+def raw(data: bytes) -> dict[str, str]:
+    return {"hex": data.hex()}
+
+
 SENTENCE = "Play THE Beatles play the naïve 日本語 song"
-BROKEN = {"hex": b"ok ab\xff\xfecd \xed\xa0\x80 \xc3 x\x00y \xf0\x9f\x98\x80!".hex()}
+BROKEN = raw(b"ok ab\xff\xfecd \xed\xa0\x80 \xc3 x\x00y \xf0\x9f\x98\x80!")
 
 # name, settings, texts, seed
 OWN_CASES: list[tuple[str, dict[str, Any], list[Any], int]] = [
@@ -78,6 +83,116 @@ OWN_CASES: list[tuple[str, dict[str, Any], list[Any], int]] = [
         ["İ ȺȾ ΣΣ \u212a ǅ ẞ 𐐀"],
         0,
     ),
+    (
+        "max_bytes drops a character of 2 bytes that is not whole",
+        {"feature_size": 16, "max_bytes": 16},
+        ["play some song é", "play some songsé", "play some song é and more"],
+        0,
+    ),
+    (
+        "max_bytes drops a character of 3 bytes that is not whole",
+        {"feature_size": 16, "max_bytes": 16},
+        ["play some song 日", "play some son 日", "play some son日"],
+        0,
+    ),
+    (
+        "max_bytes drops a character of 4 bytes that is not whole",
+        {"feature_size": 16, "max_bytes": 16},
+        ["play some song 😀", "play some son 😀", "play some so 😀"],
+        0,
+    ),
+    (
+        "max_bytes keeps a character that ends with the buffer",
+        {"feature_size": 16, "max_bytes": 16},
+        ["play some songs!", "play some son é more", "play some so 日 more", "play some s 😀 more"],
+        0,
+    ),
+    (
+        "max_bytes ends a text before its first lead byte without room",
+        {"feature_size": 16, "max_bytes": 16},
+        [
+            raw(b"play some song \xe2\xf0"),
+            raw(b"play some son \xe2\xf0"),
+            raw(b"play some son \xe2"),
+            raw(b"play some so \xf0 x"),
+            raw(b"play some so a\xe2\xf0"),
+        ],
+        0,
+    ),
+    (
+        "max_bytes keeps broken bytes that are no lead bytes or have room",
+        {"feature_size": 16, "max_bytes": 16},
+        [
+            raw(b"play some \xe2"),
+            raw(b"play some so \xe2\xf0 x"),
+            raw(b"play some so a\xc3b\xc3"),
+            raw(b"play some song \xc1"),
+            raw(b"play some song \xf5"),
+            raw(b"play some song \x80"),
+        ],
+        0,
+    ),
+    (
+        "max_bytes drops NULs at the end alone",
+        {"feature_size": 16, "max_bytes": 16},
+        ["play\0\0", "pl\0ay some", "play \0", "play \0 \0\0", "\0play", "play some so\0\0\0é", "play some so \0\0é"],
+        0,
+    ),
+    (
+        "max_bytes: nothing, only NULs, text behind the buffer, part of one character behind NULs",
+        {"feature_size": 8, "max_bytes": 16, "add_eos": True},
+        [
+            "",
+            "\0",
+            {"repeat": ["\0", 40]},
+            {"repeat": [" ", 15]},
+            raw(b"\0" * 16 + b"text"),
+            raw(b"\0" * 15 + b"\xc3\xa9"),
+        ],
+        0,
+    ),
+    (
+        "max_bytes with characters",
+        {"feature_size": 8, "split": "characters", "max_bytes": 17},
+        ["日本語 naïve 😀!", "abc\0", raw(b"ab\xffcd")],
+        0,
+    ),
+    (
+        "max_bytes comes before the normalizer",
+        {
+            "feature_size": 16,
+            "features": "mixed",
+            "pad_to": 8,
+            "max_bytes": 20,
+            "normalize_repetition": True,
+            "normalize_spaces": True,
+            "token_separators": "!,-'",
+            "presence_feature": True,
+        },
+        [
+            "soooo   good,isn't-it",
+            "I'm ok,bye!!!    ooo日本",
+            "a,b,c,d,e,f,g,h,é,j,k",
+            "日本語,日本語,日本語",
+            "x-\0\0",
+        ],
+        0,
+    ),
+    (
+        "max_bytes with tags, novelty and document size",
+        {
+            "feature_size": 16,
+            "max_bytes": 18,
+            "add_bos": True,
+            "add_eos": True,
+            "word_novelty_bits": 2,
+            "doc_size_levels": 3,
+            "first_cap_feature": True,
+        },
+        ["Dog dog Dog dog É dog", "dog dog dog dogs É", ""],
+        0,
+    ),
+    ("max_bytes and typos", {"feature_size": 16, "max_bytes": 32, "distortion": 1.0}, [SENTENCE, SENTENCE], 7),
 ]
 
 

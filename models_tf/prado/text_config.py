@@ -12,8 +12,8 @@ MAX_SEQ_LEN = 4096
 # Far above any model for a phone, far below what would fill the memory of the machine that builds it.
 MAX_SIZE = 65_536
 MAX_PARAMETERS = 1 << 27
-# Fields of the projection that training and export set themselves, from `max_seq_len` and --distortion.
-OWN_PROJECTION_FIELDS = ("max_tokens", "pad_to", "distortion")
+# Fields of the projection that training and export set themselves, not the config of a model.
+OWN_PROJECTION_FIELDS = ("max_tokens", "pad_to", "max_bytes", "distortion")
 
 
 def default_projection() -> ProjectionConfig:

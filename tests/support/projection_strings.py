@@ -36,6 +36,10 @@ CONFIGS = (
     ),
     ProjectionConfig(feature_size=20, features="mixed", distortion=0.6, normalize_spaces=True),
     ProjectionConfig(feature_size=16, split="characters", distortion=1.0, doc_size_levels=16, all_caps_feature=True),
+    ProjectionConfig(feature_size=16, max_bytes=17, doc_size_levels=4, normalize_repetition=True),
+    ProjectionConfig(
+        feature_size=16, features="mixed", max_bytes=32, pad_to=12, token_separators="!,-'.", add_eos=True
+    ),
     ProjectionConfig(feature_size=512, features="mixed", bytes="signed", pad_to=4, all_caps_feature=True),
 )
 _WIDE_EVERY = 40
@@ -134,3 +138,19 @@ def cases() -> Iterator[tuple[int, ProjectionConfig, list[bytes]]]:
         shares[share].append(_text(rng))
     for seed, (config, texts) in enumerate(zip(CONFIGS, shares, strict=True)):
         yield seed, config, texts
+
+
+def around(room: int, count: int) -> list[bytes]:
+    """Strings whose ends lie around `room` bytes: lead bytes, parts of characters, NULs and spaces, in any order."""
+    rng = random.Random(room)
+    pieces = (b"a", b"B", b" ", b"\x00", b"\x80", "é".encode(), "日".encode(), "😀".encode())
+    leads = (b"\xc1", b"\xc2", b"\xdf", b"\xe0", b"\xe2", b"\xef", b"\xf0", b"\xf4", b"\xf5", b"\xff")
+    texts = []
+    for _ in range(count):
+        start = rng.choice((b"", b"x" * (room - 5), b"ab " * (room // 3 - 2), b"\x00" * (room - 4)))
+        size = max(0, room + rng.randint(-4, 4)) if rng.random() < 0.9 else rng.randrange(room)
+        data = start
+        while len(data) < size:
+            data += rng.choice(rng.choice((pieces, leads)))
+        texts.append(data[:size] if rng.random() < 0.5 else data)
+    return texts

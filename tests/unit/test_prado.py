@@ -160,6 +160,7 @@ def test_training_mode_drops_tokens_and_inference_does_not() -> None:
         ({"projection": ProjectionConfig()}, "presence_feature"),
         ({"projection": dataclasses.replace(PROJECTION, max_tokens=5)}, "projection.max_tokens"),
         ({"projection": dataclasses.replace(PROJECTION, pad_to=5)}, "projection.pad_to"),
+        ({"projection": dataclasses.replace(PROJECTION, max_bytes=128)}, "projection.max_bytes"),
         ({"projection": dataclasses.replace(PROJECTION, distortion=0.5)}, "projection.distortion"),
         ({"projection": dataclasses.replace(PROJECTION, vocabulary="\ud800")}, "surrogates"),
         ({"projection": dataclasses.replace(PROJECTION, add_bos=True, add_eos=True), "max_seq_len": 2}, "max_seq_len"),

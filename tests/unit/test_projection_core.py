@@ -19,7 +19,7 @@ from support.projection_golden import (
     name_of,
     texts_of,
 )
-from support.projection_strings import CONFIGS, COUNT, cases
+from support.projection_strings import CONFIGS, COUNT, around, cases
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
@@ -77,6 +77,52 @@ def test_float_output_agrees_with_the_reference():
         np.testing.assert_array_equal(features, np.array(expected, np.float32))
 
 
+@pytest.mark.parametrize("room", [16, 17, 18, 19, 20, 31, 64])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"split": "characters"},
+        {"split": "spaces_compatible", "max_tokens": 3},
+        {"features": "mixed", "token_separators": "aB", "presence_feature": True, "pad_to": 9},
+        {"normalize_repetition": True, "normalize_spaces": True, "doc_size_levels": 4, "add_eos": True},
+    ],
+    ids=str,
+)
+def test_core_agrees_with_the_reference_on_strings_that_end_around_max_bytes(room, settings):
+    config = ProjectionConfig(feature_size=16, max_bytes=room, **settings)
+    texts = around(room, 400)
+    features, lengths = HostProjection(config).project(texts)
+    expected, expected_lengths = reference.project(config, texts)
+    assert lengths.tolist() == expected_lengths
+    for text, got, want in zip(texts, features.tolist(), expected, strict=True):
+        assert got == want, text
+
+
+@pytest.mark.parametrize("room", [16, 17, 40])
+def test_max_bytes_reads_a_text_as_a_zero_padded_buffer(room):
+    settings = {"feature_size": 16, "presence_feature": True, "pad_to": 12}
+    texts = around(room, 400)
+    limited = HostProjection(ProjectionConfig(max_bytes=room, **settings))
+    features, lengths = limited.project(texts)
+    in_buffers = limited.project([text[:room].ljust(room, b"\0") for text in texts])
+    cut_before = HostProjection(ProjectionConfig(**settings)).project(
+        [reference.limit_bytes(limited.config, text) for text in texts]
+    )
+    for same_features, same_lengths in (in_buffers, cut_before):
+        np.testing.assert_array_equal(same_features, features)
+        np.testing.assert_array_equal(same_lengths, lengths)
+    assert np.any(HostProjection(ProjectionConfig(**settings)).project(texts)[1] != lengths)
+
+
+def test_the_largest_max_bytes_cuts_there():
+    config = ProjectionConfig(feature_size=16, max_bytes=1 << 20)
+    texts = [b"x" * (1 << 20) + b" y", b"x" * ((1 << 20) - 2) + b" \xc3\xa9", b"x" * (1 << 20)]
+    features, lengths = HostProjection(config).project(texts)
+    assert lengths.tolist() == [1, 1, 1]
+    assert features.tolist() == reference.project(config, texts)[0]
+
+
 def test_threads_do_not_change_the_result():
     config = ProjectionConfig(feature_size=64, features="mixed", distortion=0.5)
     texts = [f"text number {i} of some" for i in range(300)]
@@ -121,6 +167,9 @@ def test_config_text_is_read_back(config):
         ("projection1:max_tokens=0", "`max_tokens`"),
         ("projection1:pad_to=1;add_eos=1", "`pad_to`"),
         ("projection1:pad_to=-3", "`pad_to`"),
+        ("projection1:max_bytes=15", "`max_bytes` must be 0 or 16 to 1048576. Received: 15."),
+        ("projection1:max_bytes=-1", "`max_bytes`"),
+        ("projection1:max_bytes=1048577", "`max_bytes`"),
         ("projection1:word_novelty_bits=8", "`word_novelty_bits`"),
         ("projection1:doc_size_levels=17", "`doc_size_levels`"),
         ("projection1:distortion=1.5", "`distortion`"),
@@ -150,6 +199,10 @@ def test_bad_config_text_is_refused_in_one_line(text, message):
         {"hash": "md5"},
         {"max_tokens": 0},
         {"pad_to": 2, "add_bos": True, "add_eos": True},
+        {"max_bytes": 15},
+        {"max_bytes": -1},
+        {"max_bytes": (1 << 20) + 1},
+        {"max_bytes": 16.0},
         {"word_novelty_bits": 8},
         {"doc_size_levels": -1},
         {"distortion": 1.01},

@@ -1,5 +1,7 @@
 """The Python reference against the golden file, and its own promises."""
 
+import random
+
 import pytest
 
 from models_tf.ops.projection import reference
@@ -59,6 +61,47 @@ def test_golden_file_covers_every_hash_and_both_byte_modes():
 def test_golden_file_holds_all_published_vectors():
     published = [entry for entry in CASES if entry["source"] == "reference"]
     assert (len(published), len(BEHAVIOURS), len(HASH_CODES), len(NORMALIZED), len(SPLITS)) == (34, 33, 40, 32, 20)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"play some music", b"play some music"),
+        (b"play some songs!", b"play some songs!"),
+        (b"play some songs! and more", b"play some songs!"),
+        ("play some song é".encode(), b"play some song "),
+        ("play some son é!".encode(), "play some son é".encode()),
+        ("play some son 日".encode(), b"play some son "),
+        ("play some so 日".encode(), "play some so 日".encode()),
+        ("play some so 😀".encode(), b"play some so "),
+        ("play some s 😀".encode(), "play some s 😀".encode()),
+        (b"play some son \xe2\xf0", b"play some son "),
+        (b"play some so \xe2\xf0", b"play some so \xe2"),
+        (b"play some so \xf0\xe2\xc3", b"play some so "),
+        (b"play some son \xe2", b"play some son "),  # shorter than the buffer
+        (b"play some so \xf0 x", b"play some so "),  # what stands behind a lead byte is not looked at
+        (b"play some \xe2", b"play some \xe2"),
+        (b"play some so\xc1\xf5\x80\xff", b"play some so\xc1\xf5\x80\xff"),  # none of them a lead byte
+        (b"play\0\0", b"play"),
+        (b"play\0it \0", b"play\0it "),
+        (b"play some so\0\0\0\xc3\xa9", b"play some so"),
+        (b"\0" * 16 + b"text", b""),
+        (b"\0", b""),
+        (b"", b""),
+    ],
+)
+def test_max_bytes_keeps_what_a_buffer_holds(data, expected):
+    assert reference.limit_bytes(ProjectionConfig(max_bytes=16), data) == expected
+    assert reference.limit_bytes(ProjectionConfig(), data) == data
+
+
+@pytest.mark.parametrize("room", [16, 17, 18, 19, 64])
+def test_max_bytes_keeps_the_whole_characters_of_valid_text(room):
+    config = ProjectionConfig(max_bytes=room)
+    rng = random.Random(room)
+    for _ in range(500):
+        data = "".join(rng.choice("ab é日😀\0") for _ in range(rng.randint(0, room + 4))).encode()
+        assert reference.limit_bytes(config, data) == data[:room].decode("utf-8", "ignore").encode().rstrip(b"\0")
 
 
 def test_lower_case_is_the_simple_mapping():

@@ -12,6 +12,8 @@ namespace {
 constexpr std::string_view kMagic = "projection1:";
 constexpr int32_t kMaxFeatureSize = 4096;
 constexpr int32_t kMaxRows = 1 << 20;
+constexpr int32_t kMinBytes = 16;
+constexpr int32_t kMaxBytes = 1 << 20;
 
 constexpr std::string_view kFeaturesNames[] = {"words", "mixed"};
 constexpr std::string_view kHashNames[] = {"murmur",     "xfixhash8",    "xfixhash16",
@@ -29,6 +31,7 @@ void VisitSettings(Config& c, Visitor&& visit) {
   visit("split", c.split);
   visit("max_tokens", c.max_tokens);
   visit("pad_to", c.pad_to);
+  visit("max_bytes", c.max_bytes);
   visit("vocabulary", c.vocabulary);
   visit("alphabetic_only", c.alphabetic_only);
   visit("normalize_repetition", c.normalize_repetition);
@@ -220,6 +223,9 @@ Status CheckConfig(const ProjectionConfig& c) {
   if (c.pad_to != 0 && (c.pad_to <= c.add_bos + c.add_eos || c.pad_to > kMaxRows)) {
     return {"`pad_to` must be 0, or hold one token beside the tags and be at most 1048576." +
             received(c.pad_to)};
+  }
+  if (c.max_bytes != 0 && (c.max_bytes < kMinBytes || c.max_bytes > kMaxBytes)) {
+    return {"`max_bytes` must be 0 or 16 to 1048576." + received(c.max_bytes)};
   }
   if (c.word_novelty_bits < 0 || c.word_novelty_bits > 7) {
     return {"`word_novelty_bits` must be 0 to 7." + received(c.word_novelty_bits)};

@@ -15,6 +15,7 @@ BYTES = ("unsigned", "signed")
 SPLITS = ("spaces", "spaces_compatible", "characters")
 MAX_FEATURE_SIZE = 4096
 MAX_ROWS = 1 << 20
+MIN_BYTES, MAX_BYTES = 16, 1 << 20
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 
 
@@ -29,6 +30,7 @@ class ProjectionConfig:
     split: str = "spaces"
     max_tokens: int = -1
     pad_to: int = 0
+    max_bytes: int = 0
     vocabulary: str = ""
     alphabetic_only: bool = False
     normalize_repetition: bool = False
@@ -69,6 +71,11 @@ class ProjectionConfig:
             self.pad_to == 0 or self.add_bos + self.add_eos < self.pad_to <= MAX_ROWS,
             f"`pad_to` must be 0, or hold one token beside the tags and be at most {MAX_ROWS}.",
             self.pad_to,
+        )
+        _require(
+            self.max_bytes == 0 or MIN_BYTES <= self.max_bytes <= MAX_BYTES,
+            f"`max_bytes` must be 0 or {MIN_BYTES} to {MAX_BYTES}.",
+            self.max_bytes,
         )
         _require(0 <= self.word_novelty_bits <= 7, "`word_novelty_bits` must be 0 to 7.", self.word_novelty_bits)
         _require(0 <= self.doc_size_levels <= 16, "`doc_size_levels` must be 0 to 16.", self.doc_size_levels)

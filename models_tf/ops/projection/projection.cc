@@ -215,6 +215,7 @@ void Projection::CountEarlier(AnalysedText* analysed) const {
 Status Projection::Analyse(std::string_view text, uint64_t seed, AnalysedText* analysed) const try {
   analysed->utf8.clear();
   analysed->tokens.clear();
+  text = LimitBytes(config_, text);
   std::string normalized;
   if (NeedsNormalizing(config_)) {
     normalized = Normalize(config_, text);

@@ -5,7 +5,8 @@
 // defined row or a Status. What it leaves out: reading files, threads, and tensors.
 //
 // The core is four files compiled together with -O3: config.cc (text form and checks), text.cc
-// (UTF-8, normalising, splitting), hashing.cc (hashes and rows), projection.cc (the class below).
+// (UTF-8, limit, normalising, splitting), hashing.cc (hashes and rows), projection.cc (the class
+// below).
 #ifndef EXPORT_MOBILE_PROJECTION_H_
 #define EXPORT_MOBILE_PROJECTION_H_
 
@@ -38,6 +39,7 @@ struct ProjectionConfig {
   Split split = Split::kSpaces;
   int32_t max_tokens = -1;  // -1: no limit; tags are not counted
   int32_t pad_to = 0;       // 0: as many rows as tokens; N: exactly N rows, tags kept
+  int32_t max_bytes = 0;    // 0: no limit; N: what a zero-padded buffer of N bytes holds, 16..2^20
   std::string vocabulary;   // UTF-8; empty: every character is kept
   bool alphabetic_only = false;
   bool normalize_repetition = false;
@@ -70,7 +72,8 @@ std::string_view FindConfig(const void* data, size_t size);
 // The seed of one row of a batch (and, inside Analyse, of one token of a text).
 uint64_t RowSeed(uint64_t seed, uint64_t row);
 
-// A text after normalising, splitting, lower-casing and filtering, ready to be hashed.
+// A text after its limit of bytes, normalising, splitting, lower-casing and filtering, ready to be
+// hashed.
 struct AnalysedText {
   struct Token {
     size_t begin = 0;  // into `utf8`

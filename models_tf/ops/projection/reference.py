@@ -22,6 +22,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 TERNARY = (0, 1, -1, 0)
 INT8_SCALE = 8
 NULL, BOS, EOS = "<null>", "<BOS>", "<EOS>"
+LEAD_BYTES = ((0xC2, 0xDF, 2), (0xE0, 0xEF, 3), (0xF0, 0xF4, 4))  # first, last, bytes of the sequence
 
 LOWER = {code: code + delta for first, last, step, delta in LOWER_CASE for code in range(first, last + 1, step)}
 ALPHABETIC_STARTS = [first for first, _ in ALPHABETIC]
@@ -45,7 +46,7 @@ def project(
 def project_text(config: ProjectionConfig, text: str | bytes, seed: int = 0, dtype: str = "int8") -> list[Row]:
     """One row for each token and tag of one text."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    tokens = split(config, normalize(config, data))
+    tokens = split(config, normalize(config, limit_bytes(config, data)))
     words = []  # (what is hashed, first_cap, all_caps)
     for i, token in enumerate(tokens):
         word, first_cap, all_caps = lower_and_filter(config, token)
@@ -79,6 +80,30 @@ def project_text(config: ProjectionConfig, text: str | bytes, seed: int = 0, dty
             row[0] = 1
         rows.append(row)
     return rows
+
+
+def limit_bytes(config: ProjectionConfig, data: bytes) -> bytes:
+    """What a zero-padded buffer of `max_bytes` bytes holds of a text, if asked for: whole characters, no NULs behind.
+
+    Bytes that are no valid UTF-8 count by their lead bytes alone; what stands behind those is not looked at.
+    """
+    room = config.max_bytes
+    if not room:
+        return data
+    data = data[:room]
+    for i, byte in enumerate(data):
+        if i + sequence_size(byte) > room:
+            data = data[:i]
+            break
+    return data.rstrip(b"\0")
+
+
+def sequence_size(byte: int) -> int:
+    """Bytes of the UTF-8 sequence that starts with `byte`; 1 if none does."""
+    for first, last, size in LEAD_BYTES:
+        if first <= byte <= last:
+            return size
+    return 1
 
 
 def normalize(config: ProjectionConfig, data: bytes) -> bytes:

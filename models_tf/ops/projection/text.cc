@@ -11,6 +11,12 @@ namespace {
 
 bool IsContinuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
 
+// Bytes of the UTF-8 sequence that starts with `byte`; 1 if none does.
+size_t SequenceSize(unsigned char byte) {
+  if (byte < 0xC2 || byte > 0xF4) return 1;
+  return byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
+
 // An invalid byte as a unit of its own, above every code point.
 constexpr uint32_t kOpaque = 0x110000;
 
@@ -195,6 +201,20 @@ bool IsAlphabetic(uint32_t c) {
       std::upper_bound(std::begin(kAlphabetic), std::end(kAlphabetic), c,
                        [](uint32_t value, const CodeRange& r) { return value < r.first; });
   return range != std::begin(kAlphabetic) && c <= (range - 1)->last;
+}
+
+std::string_view LimitBytes(const ProjectionConfig& config, std::string_view text) {
+  if (config.max_bytes == 0) return text;
+  const auto room = static_cast<size_t>(config.max_bytes);
+  text = text.substr(0, room);
+  for (size_t at = room - 3; at < text.size(); ++at) {  // a sequence before has room for 4 bytes
+    if (at + SequenceSize(static_cast<unsigned char>(text[at])) > room) {
+      text = text.substr(0, at);
+      break;
+    }
+  }
+  const size_t last = text.find_last_not_of('\0');
+  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
 bool NeedsNormalizing(const ProjectionConfig& config) {

@@ -25,6 +25,10 @@ size_t EncodeUtf8(uint32_t code_point, char* out);
 uint32_t LowerCase(uint32_t code_point);
 bool IsAlphabetic(uint32_t code_point);
 
+// What a zero-padded buffer of `max_bytes` bytes holds of `text`, if the config asks for it: the
+// text ends before a character that is not whole there, and without NULs.
+std::string_view LimitBytes(const ProjectionConfig& config, std::string_view text);
+
 // Repetition, spaces and separators, each if the config asks for it, in this order.
 bool NeedsNormalizing(const ProjectionConfig& config);
 std::string Normalize(const ProjectionConfig& config, std::string_view text);
