@@ -1,0 +1,110 @@
+"""A bytes-in graph in TFLite: uint8 text in, int8 features out, from the codes of `exporters/bytes_in`.
+
+Words and characters are one list of entries, whose features are computed block by block; a block without a character
+is skipped, so time follows the text and not the room for it. All blocks, and all steps from two codes to the next two,
+share one subgraph each. An IF whose condition is always true is TFLite's way to call one.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from exporters.bytes_in.hashing import next_codes
+from exporters.bytes_in.projection import SHORT_WORD, Codes, Rows, rows
+from exporters.bytes_in.settings import CODE_FEATURES, BytesIn
+from exporters.bytes_in.tables import feature_fields, null_fields, word_fields
+from exporters.formats.tensor_names import FEATURES, TEXT
+from exporters.formats.tflite.bytes_ops import Tensor, TfliteOps
+from quantize.tflite.graph import Model
+from quantize.tflite.passes.compact import drop_unused
+
+_FIELDS = 4  # features in a number
+_BIAS = 0x80  # added to a feature, so that its field is a byte without a sign
+_BLOCK_ENTRIES = 96  # at most, roughly: fewer are faster for short texts, more for long ones
+
+
+def bytes_in_model(front: BytesIn) -> Model:
+    """A model of one signature: `text` uint8 [1, bytes] -> `features` int8 [1, tokens, features]."""
+    ops = TfliteOps()
+    text = ops.tensor((1, front.max_bytes), "uint8")
+    numbers = ops.cast(ops.reshape(text, front.max_bytes), "int32")
+    found = _Writer(ops, front).features(rows(ops, numbers, front))
+    graph = ops.graph
+    graph.inputs, graph.outputs = [text.index], [found.index]
+    for index, name in ((text.index, TEXT), (found.index, FEATURES)):
+        graph.tensors[index].name = name
+    ops.drop_unused()
+    drop_unused(ops.model)
+    return ops.model
+
+
+class _Writer:
+    """From codes to features."""
+
+    def __init__(self, ops: TfliteOps, front: BytesIn) -> None:
+        self.ops, self.front = ops, front
+        self.words = front.hashed // _FIELDS  # numbers of a half row
+
+    def features(self, found: Rows) -> Tensor:
+        ops, tokens = self.ops, self.front.tokens
+        entries = self._expand(*self._entries(found))
+        _, words, *characters = ops.split(entries, [1, tokens, *([entries.shape[0] - tokens - 1] * self.front.mixed)])
+        bytes_ = self._as_bytes(ops.gather(ops.constant(word_fields()), words))
+        if self.front.mixed:
+            fields = ops.gather(ops.constant(feature_fields()), characters[0])
+            bytes_ = ops.concat([bytes_, self._sums(fields, found)], axis=1)
+        return ops.reshape(bytes_, 1, tokens, self.front.config.feature_size)
+
+    def _entries(self, found: Rows) -> list[Tensor]:
+        parts: list[Codes] = [found.words, *([found.trigrams] if found.trigrams is not None else [])]
+        lists = ([one.emitted for one in parts], [one.low for one in parts], [one.high for one in parts])
+        return [self.ops.concat(one) if len(one) > 1 else one[0] for one in lists]
+
+    def _expand(self, emitted: Tensor, low: Tensor, high: Tensor) -> Tensor:
+        """The first two codes of each entry to the bytes of all of its codes, as numbers [entries, bytes]."""
+        ops, count, size = self.ops, -(-self.front.hashed // CODE_FEATURES), low.shape[0]
+        steps = -(-count // 2) - 1
+        codes = ops.pack([emitted, high])
+        if steps:
+            codes = self._more_codes(codes, low, high, steps)
+        turned = ops.tensor((size, codes.shape[0]), "int64")
+        order = ops.constant(np.array([1, 0], np.int32))
+        ops.write("TRANSPOSE", [codes, order], [turned], table="TransposeOptions")
+        numbers = ops.reshape(ops.cast(ops.bitcast(turned, "uint8"), "int32"), size, 8 * codes.shape[0])
+        return numbers if numbers.shape[1] == self.words else self._first_columns(numbers, self.words)
+
+    def _more_codes(self, codes: Tensor, low: Tensor, high: Tensor, steps: int) -> Tensor:
+        """All codes, in a window that each step moves by two."""
+        ops, size = self.ops, low.shape[0]
+        window = ops.concat([ops.filled((2 * steps, size), 0, "int64"), codes])
+
+        def body(_: Tensor, state: Sequence[Tensor], __: Sequence[Tensor]) -> Sequence[Tensor]:
+            low, high, window = state
+            low, high = next_codes(ops, low, high)
+            rest = ops.split(window, [2, 2 * steps])[1]
+            return low, high, ops.concat([rest, ops.pack([low, high])])
+
+        return ops.repeat(ops.constant(np.array([steps], np.int32)), (low, high, window), (), body)[2]
+
+    def _first_columns(self, numbers: Tensor, count: int) -> Tensor:
+        ops, sizes = self.ops, [count, numbers.shape[1] - count]
+        made = [ops.tensor((numbers.shape[0], size), "int32") for size in sizes]
+        given = [numbers, ops.constant(np.array(sizes, np.int32)), ops.constant(np.array(1, np.int32))]
+        ops.write("SPLIT_V", given, made, table="SplitVOptions", numSplits=2)
+        return made[0]
+
+    def _as_bytes(self, fields: Tensor) -> Tensor:
+        return self.ops.reshape(self.ops.bitcast(fields, "int8"), fields.shape[0], _FIELDS * fields.shape[1])
+
+    def _sums(self, fields: Tensor, found: Rows) -> Tensor:
+        """The sums of trigrams as int8 [tokens, features]."""
+        ops, tokens = self.ops, self.front.tokens
+        ends, starts = ops.rows(found.last, 1, tokens), ops.rows(found.last, 0, tokens)
+        running = ops.running_sum(fields)
+        sums = ops.subtract(ops.gather(running, ends), ops.gather(running, starts))
+        null = ops.constant(null_fields(self.front.hashed).reshape(1, -1))
+        empty = ops.reshape(ops.rows(found.empty, 1, tokens), tokens, 1)
+        sums = ops.add(sums, ops.multiply(empty, null))
+        biased = ops.add(sums, ops.filled(sums.shape, sum(_BIAS << 8 * place for place in range(_FIELDS))))
+        numbers = ops.cast(ops.reshape(ops.bitcast(biased, "uint8"), tokens, _FIELDS * self.words), "int32")
+        return ops.cast(ops.subtract(numbers, ops.filled(numbers.shape, _BIAS)), "int8")
