@@ -3,6 +3,8 @@
 The same arithmetic as `models_tf/ops/projection/reference.py`, on whole vectors.
 """
 
+from collections.abc import Sequence
+
 from exporters.bytes_in.ops import Ops, Value
 from models_tf.ops.projection.reference import M2, MASK, M, times
 
@@ -24,7 +26,7 @@ def word_codes(ops: Ops, blocks: Value, first_block: Value, sizes: Value, most: 
     """The first two codes of each word. `sizes` are in bytes, and `most` is the number of blocks."""
     full_blocks = ops.wide_multiply(ops.mix(ops.wide_multiply(blocks, M)), M)
 
-    def body(number: Value, state: tuple[Value, ...], fixed: tuple[Value, ...]) -> tuple[Value, ...]:
+    def body(number: Value, state: Sequence[Value], fixed: Sequence[Value]) -> Sequence[Value]:
         h1, h2 = state
         part, full, start, size = fixed
         place = ops.minimum(ops.add(start, number), most - 1)  # words that are done no longer count

@@ -45,7 +45,7 @@ def rows(ops: Ops, text: Value, front: BytesIn) -> Rows:
     table, tokens = front.characters, front.tokens
     found = characters(ops, text, front, table)
     blocks = front.blocks(table)
-    made = words(ops, found, tokens=tokens, blocks=blocks)
+    made = words(ops, found, tokens=tokens, blocks=blocks, highest=table.highest)
     low, high = word_codes(ops, made.blocks, made.first_block, made.sizes, blocks)
     exists = ops.number(ops.at_least(found.tokens, ops.places(found.counts)))
     empty = ops.multiply(exists, ops.number(ops.equal(found.counts, 0)))
@@ -58,9 +58,7 @@ def rows(ops: Ops, text: Value, front: BytesIn) -> Rows:
     trigrams = None
     if front.mixed:
         before, after = (
-            ops.choose(
-                ops.equal(ops.moved(found.token, by), found.token), ops.moved(found.codes, by), border
-            )
+            ops.choose(ops.equal(ops.moved(found.token, by), found.token), ops.moved(found.codes, by), border)
             for by, border in ((-1, BEFORE), (1, AFTER))
         )
         first, second = trigram_codes(ops, before, found.codes, after)

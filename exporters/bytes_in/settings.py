@@ -58,7 +58,8 @@ class BytesIn:
             )
         if not MIN_BYTES <= self.config.max_bytes <= MAX_BYTES:
             raise InputError(
-                f"--max-bytes must be {MIN_BYTES} to {MAX_BYTES} for a bytes-in graph. Received: {self.config.max_bytes}."
+                f"--max-bytes must be {MIN_BYTES} to {MAX_BYTES} for a bytes-in graph. "
+                f"Received: {self.config.max_bytes}."
             )
 
     @property

@@ -11,6 +11,7 @@ from models_tf.ops.projection import reference
 from models_tf.ops.projection.config import ProjectionConfig
 
 PAGE = 64
+MAX_CODE = 0x10FFFF
 _SMALL = 256  # a table of fewer different values is one of bytes
 # Strict UTF-8: what may follow a lead byte, where it is not any continuation byte (Unicode 14, table 3-7).
 _SECOND_BYTES = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
@@ -27,7 +28,7 @@ class ByteTable:
     solid: np.ndarray  # not a space
     separator: np.ndarray
     closes: np.ndarray  # a separator behind which a token ends
-    continues: np.ndarray  # 0x80 to 0xBF
+    continues: np.ndarray  # 2 for 0x80 to 0xBF, and 0
     length: np.ndarray  # of the sequence that the byte starts; 0: it starts none
     low: np.ndarray  # the second byte of the sequence is at least this
     high: np.ndarray  # and at most this
@@ -48,7 +49,7 @@ def byte_table(separators: str) -> ByteTable:
         "solid": values != ord(" "),
         "separator": is_separator,
         "closes": is_separator & (values != ord("'")),
-        "continues": (values >= 0x80) & (values < 0xC0),
+        "continues": 2 * ((values >= 0x80) & (values < 0xC0)),
         "length": length,
         "low": low,
         "high": high,
@@ -66,6 +67,7 @@ class CharacterTable:
     page: np.ndarray
     kind: np.ndarray
     delta: np.ndarray
+    highest: int  # the largest code point that stays
     growth: bool  # whether a character may take more bytes than it came in
     filters: bool  # whether there are characters to leave out
 
@@ -97,6 +99,7 @@ def character_table(config: ProjectionConfig) -> CharacterTable:
         page=_narrow(np.array(index)),
         kind=_narrow(content),
         delta=np.array([delta or 0 for delta in deltas], np.int32),
+        highest=max(kept) if kept else MAX_CODE,
         growth=growth,
         filters=kept is not None,
     )

@@ -1,8 +1,8 @@
 """From bytes to tokens: which bytes belong to which token, and the lower-case characters that each token keeps.
 
 The rules are those of the projection op, docs/projection.md: the text ends at the last byte that is not 0, a character
-that is not whole in the buffer is dropped, tokens end at spaces and around separators, and a byte that is not UTF-8 ends
-the token's word.
+that is not whole in the buffer is dropped, tokens end at spaces and around separators, and a byte that is not UTF-8
+ends the token's word.
 """
 
 from dataclasses import dataclass
@@ -52,9 +52,7 @@ def characters(ops: Ops, text: Value, front: BytesIn, table: CharacterTable) -> 
     # a byte is not valid.
     ahead = ops.subtract(ops.add(place, sequence), ops.running_sum(sequence))
     at_start = ops.sums(ops.multiply(starts, ahead), token, front.tokens + 1)
-    kept = ops.both(
-        ops.at_least(sequence, 1), ops.equal(ahead, ops.pick(at_start, token)), ops.at_least(token, 1)
-    )
+    kept = ops.both(ops.at_least(sequence, 1), ops.equal(ahead, ops.pick(at_start, token)), ops.at_least(token, 1))
     codes, stays = _lower(ops, _code_points(ops, text, length), table)
     if stays is not None:
         kept = ops.both(kept, stays)
@@ -76,7 +74,7 @@ def _is_valid(ops: Ops, text: Value, found: dict[str, Value]) -> Value:
         ops.at_least(found["high"], second),
         *(
             ops.at_least(ops.add(ops.moved(found["continues"], distance), distance), length)
-            for distance in (2, 3)  # a sequence that is longer than the distance must go on there
+            for distance in (2, 3)  # a sequence that is longer than the distance goes on there
         ),
     )
 

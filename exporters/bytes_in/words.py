@@ -8,6 +8,7 @@ from exporters.bytes_in.tokens import Characters
 
 # From these code points on a character takes a byte more.
 _LONGER = (0x80, 0x800, 0x10000)
+_LEADS = (0xC0, 0xE0, 0xF0)  # marks of the first byte
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,13 +20,12 @@ class Words:
     sizes: Value
 
 
-def words(ops: Ops, characters: Characters, *, tokens: int, blocks: int) -> Words:
-    """The words of all tokens; word 0 is empty."""
-    used = ops.number(ops.at_least(characters.token, 1))
-    longer = [ops.number(ops.at_least(characters.codes, code)) for code in _LONGER]
-    length = used
-    for flag in longer:  # code 0 is used, too
-        length = ops.add(length, flag)
+def words(ops: Ops, characters: Characters, *, tokens: int, blocks: int, highest: int) -> Words:
+    """The words of all tokens; word 0 is empty. `highest` is the largest code point that there may be."""
+    longer = [ops.at_least(characters.codes, code) for code in _LONGER if code <= highest]
+    length = ops.number(ops.at_least(characters.token, 1))  # code 0 takes a byte, too
+    for flag in longer:
+        length = ops.add(length, ops.number(flag))
     sizes = ops.sums(length, characters.token, tokens + 1)
     needed = ops.shift_right(ops.add(sizes, BLOCK - 1), 3)
     first_block = ops.subtract(ops.running_sum(needed), needed)
@@ -38,16 +38,14 @@ def words(ops: Ops, characters: Characters, *, tokens: int, blocks: int) -> Word
 
 
 def _utf8(ops: Ops, codes: Value, longer: list[Value]) -> Value:
-    """The bytes of each character in one number, the first one lowest."""
-    upper = [codes, *(ops.shift_right(codes, bits) for bits in (6, 12, 18))]
+    """The bytes of each character in one number, the first one lowest. `longer` says which take 2, 3 and 4 bytes."""
+    upper = [codes, *(ops.shift_right(codes, 6 * place) for place in range(1, len(longer) + 1))]
     # Six bits each, marked as bytes that continue.
-    lower = [
-        ops.add(ops.subtract(upper[i], ops.multiply(upper[i + 1], 64)), 0x80) for i in range(3)
-    ]
+    lower = [ops.add(ops.subtract(upper[i], ops.multiply(upper[i + 1], 64)), 0x80) for i in range(len(longer))]
     encoded = codes
-    for count, mark in ((1, 0xC0), (2, 0xE0), (3, 0xF0)):
+    for count, (flag, mark) in enumerate(zip(longer, _LEADS, strict=False), start=1):
         value = ops.add(upper[count], mark)
         for place in range(1, count + 1):
             value = ops.add(value, ops.multiply(lower[count - place], 1 << 8 * place))
-        encoded = ops.choose(ops.at_least(longer[count - 1], 1), value, encoded)
+        encoded = ops.choose(flag, value, encoded)
     return encoded

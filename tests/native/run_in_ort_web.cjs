@@ -4,7 +4,7 @@
 const fs = require("fs");
 const ort = require("onnxruntime-web");
 
-const ARRAYS = { int8: Int8Array, int32: Int32Array, float32: Float32Array };
+const ARRAYS = { int8: Int8Array, uint8: Uint8Array, int32: Int32Array, float32: Float32Array };
 
 async function main() {
   const [job, result] = process.argv.slice(2);

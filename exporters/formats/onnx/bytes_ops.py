@@ -4,7 +4,8 @@ Wide numbers are uint64. ONNX Runtime shifts unsigned numbers only, has no Where
 numbers, and takes a microsecond or two for each operator, whatever its size.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,9 @@ _END = np.iinfo(np.int64).max
 class OnnxOps:
     """Writes nodes into a graph. A value is the name of a tensor; `Ops` says what the methods do."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
+        self.input = text
+        self._always: str | None = None
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
@@ -31,11 +34,14 @@ class OnnxOps:
         self._count += 1
         return f"b{self._count}"
 
-    def node(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
-        """The name of what it makes, or the names if it makes several."""
+    def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        """The name of what it makes."""
+        return self._node(kind, inputs, 1, attributes)[0]
+
+    def _node(self, kind: str, inputs: Sequence[str], outputs: int, attributes: dict[str, Any]) -> list[str]:
         names = [self.name() for _ in range(outputs)]
         self.nodes.append(onnx.helper.make_node(kind, list(inputs), names, **attributes))
-        return names[0] if outputs == 1 else names
+        return names
 
     def constant(self, values: np.ndarray) -> str:
         key = (values.dtype.name, values.shape, values.tobytes())
@@ -79,8 +85,11 @@ class OnnxOps:
     def multiply(self, a: str, b: str | int) -> str:
         return self.node("Mul", a, self._number(b))
 
-    def minimum(self, a: str, b: int) -> str:
+    def minimum(self, a: str, b: str | int) -> str:
         return self.node("Min", a, self._number(b))
+
+    def maximum(self, a: str, b: str | int) -> str:
+        return self.node("Max", a, self._number(b))
 
     def shift_right(self, a: str, bits: int) -> str:
         return self.node("Div", a, self._number(1 << bits))
@@ -150,7 +159,17 @@ class OnnxOps:
 
     def _zeros(self, count: int, dtype: type[np.generic]) -> str:
         zero = onnx.numpy_helper.from_array(np.zeros(1, dtype))
-        return self.node("ConstantOfShape", self.integers(count), value=zero)
+        return self.node("ConstantOfShape", self.hidden(count), value=zero)
+
+    def hidden(self, size: int) -> str:
+        """A shape of one axis that a runtime cannot know before it runs.
+
+        ONNX Runtime (1.31) plans the memory of tensors whose shape it knows, and compares each with all that came
+        before: that takes half of the time in which it loads a graph of so many small steps.
+        """
+        if self._always is None:
+            self._always = self.node("Greater", self.node("Size", self.input), self.integers(-1))
+        return self.node("Compress", self.integers(size), self._always)
 
     def packed(self, kept: str, *vectors: str) -> list[str]:
         zero = self.constant(np.zeros(1, np.int32))
@@ -215,23 +234,53 @@ class OnnxOps:
         fixed: Sequence[str],
         body: Callable[[str, Sequence[str], Sequence[str]], Sequence[str]],
     ) -> list[str]:
+        def inner(number: str, names: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+            return body(self.cast(number, _INT32), names, fixed), ()
+
+        return self.loop(self.reshape(self.cast(rounds, _INT64)), state, inner)
+
+    def loop(
+        self,
+        rounds: str,
+        state: Sequence[str],
+        body: Callable[[str, Sequence[str]], tuple[Sequence[str], Sequence[str]]],
+        kinds: Sequence[int] | None = None,
+    ) -> list[str]:
+        """`body(round, state)` gives the next state and what is stacked up round by round. `kinds` are the types of
+        both, all of them wide numbers unless given.
+        """
         names = [self.name() for _ in state]
         number, going = self.name(), self.name()
-        outer, self.nodes = self.nodes, []
-        done = [self.node("Identity", value) for value in body(self.cast(number, _INT32), names, fixed)]
-        still = self.node("Identity", going)
-        make = onnx.helper.make_tensor_value_info
+        with self._inner() as nodes:
+            after, stacked = body(number, names)
+            done = [self.node("Identity", value) for value in (*after, *stacked)]
+            still = self.node("Identity", going)
+        types = kinds or [_UINT64] * len(done)
+        make, flag = onnx.helper.make_tensor_value_info, onnx.TensorProto.BOOL
+        given = [make(name, kind, None) for name, kind in zip(names, types, strict=False)]
+        made = [make(name, kind, None) for name, kind in zip(done, types, strict=True)]
         graph = onnx.helper.make_graph(
-            self.nodes,
-            "round",
-            [
-                make(number, _INT64, []),
-                make(going, onnx.TensorProto.BOOL, []),
-                *(make(name, _UINT64, ["tokens"]) for name in names),
-            ],
-            [make(still, onnx.TensorProto.BOOL, []), *(make(name, _UINT64, ["tokens"]) for name in done)],
+            nodes, "round", [make(number, _INT64, []), make(going, flag, []), *given], [make(still, flag, []), *made]
         )
-        self.nodes = outer
-        times = self.reshape(self.cast(rounds, _INT64))
         true = self.constant(np.array(True))
-        return list(self.node("Loop", times, true, *state, outputs=len(state), body=graph))
+        return self._node("Loop", (rounds, true, *state), len(done), {"body": graph})
+
+    def branch(self, condition: str, yes: Callable[[], str], no: Callable[[], str], kind: int) -> str:
+        """What one of two makes, of one type."""
+        graphs = {}
+        for name, make in (("then_branch", yes), ("else_branch", no)):
+            with self._inner() as nodes:
+                result = self.node("Identity", make())
+            graphs[name] = onnx.helper.make_graph(
+                nodes, name, [], [onnx.helper.make_tensor_value_info(result, kind, None)]
+            )
+        return self.node("If", self.reshape(condition), **graphs)
+
+    @contextmanager
+    def _inner(self) -> Iterator[list[onnx.NodeProto]]:
+        """Nodes that are written inside go into this list. They may read what was made outside."""
+        outer, self.nodes = self.nodes, []
+        try:
+            yield self.nodes
+        finally:
+            self.nodes = outer

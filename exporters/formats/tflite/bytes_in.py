@@ -20,7 +20,6 @@ from quantize.tflite.passes.compact import drop_unused
 
 _FIELDS = 4  # features in a number
 _BIAS = 0x80  # added to a feature, so that its field is a byte without a sign
-_BLOCK_ENTRIES = 96  # at most, roughly: fewer are faster for short texts, more for long ones
 
 
 def bytes_in_model(front: BytesIn) -> Model:
@@ -100,11 +99,41 @@ class _Writer:
         """The sums of trigrams as int8 [tokens, features]."""
         ops, tokens = self.ops, self.front.tokens
         ends, starts = ops.rows(found.last, 1, tokens), ops.rows(found.last, 0, tokens)
-        running = ops.running_sum(fields)
-        sums = ops.subtract(ops.gather(running, ends), ops.gather(running, starts))
         null = ops.constant(null_fields(self.front.hashed).reshape(1, -1))
-        empty = ops.reshape(ops.rows(found.empty, 1, tokens), tokens, 1)
-        sums = ops.add(sums, ops.multiply(empty, null))
-        biased = ops.add(sums, ops.filled(sums.shape, sum(_BIAS << 8 * place for place in range(_FIELDS))))
-        numbers = ops.cast(ops.reshape(ops.bitcast(biased, "uint8"), tokens, _FIELDS * self.words), "int32")
-        return ops.cast(ops.subtract(numbers, ops.filled(numbers.shape, _BIAS)), "int8")
+        empty = ops.multiply(ops.reshape(ops.rows(found.empty, 1, tokens), tokens, 1), null)
+        inputs = [ops.running_sum(fields), starts, ends, empty]
+        if self.front.max_bytes <= SHORT_WORD:
+            return self._short_sums(*inputs)
+        with ops.subgraph(*inputs) as (short, own):
+            ops.returns(self._short_sums(*own))
+        with ops.subgraph(*inputs) as (long, own):
+            ops.returns(self._long_sums(*own))
+        is_long = ops.at_least(ops.largest(found.counts), SHORT_WORD + 1)
+        return ops.call(long, inputs, when=is_long, otherwise=short)[0]
+
+    def _short_sums(self, running: Tensor, starts: Tensor, ends: Tensor, empty: Tensor) -> Tensor:
+        ops = self.ops
+        return ops.cast(self._spread(ops.add(self._between(running, starts, ends), empty)), "int8")
+
+    def _long_sums(self, running: Tensor, starts: Tensor, ends: Tensor, empty: Tensor) -> Tensor:
+        """Words of any length: part by part, so that no sum of fields leaves its byte."""
+        ops = self.ops
+
+        def body(_: Tensor, state: Sequence[Tensor], fixed: Sequence[Tensor]) -> Sequence[Tensor]:
+            (start, total), (running, ends) = state, fixed
+            end = ops.minimum(ops.add(start, SHORT_WORD), ends)
+            return end, ops.add(total, self._spread(self._between(running, start, end)))
+
+        rounds = ops.constant(np.array([-(-self.front.max_bytes // SHORT_WORD)], np.int32))
+        total = ops.repeat(rounds, (starts, self._spread(empty)), (running, ends), body)[1]
+        return ops.cast(ops.maximum(ops.minimum(total, SHORT_WORD), -SHORT_WORD), "int8")
+
+    def _between(self, running: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
+        return self.ops.subtract(self.ops.gather(running, ends), self.ops.gather(running, starts))
+
+    def _spread(self, fields: Tensor) -> Tensor:
+        """Four features in a number -> numbers [tokens, features]."""
+        ops = self.ops
+        biased = ops.add(fields, ops.filled(fields.shape, sum(_BIAS << 8 * place for place in range(_FIELDS))))
+        raw = ops.reshape(ops.bitcast(biased, "uint8"), fields.shape[0], _FIELDS * fields.shape[1])
+        return ops.subtract(ops.cast(raw, "int32"), ops.filled(raw.shape, _BIAS))

@@ -1,8 +1,9 @@
 """The operators of a bytes-in graph in TFLite: builtin ones only, as old as TensorFlow Lite 2.14.
 
-What decides which operator stands for what, measured in LiteRT 2.3: BITCAST and CAST cost next to nothing, STRIDED_SLICE
-and SPLIT along the last axis 10 ns and more for each element, BITWISE_XOR, RIGHT_SHIFT and GATHER 2 to 4 ns. There is no
-XOR or shift of 64 bits, no AND, no shift to the left, and GATHER and CUMSUM take no unsigned numbers.
+What decides which operator stands for what, measured in LiteRT 2.3: BITCAST and CAST cost next to nothing, while
+STRIDED_SLICE and SPLIT along the last axis take 10 ns and more for each element, BITWISE_XOR, RIGHT_SHIFT and GATHER 2
+to 4 ns. There is no XOR or shift of 64 bits, no AND, no shift to the left, and GATHER and CUMSUM take no unsigned
+numbers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +44,7 @@ class TfliteOps:
 
     def __init__(self) -> None:
         self.model: Model = schema.ModelT()
-        self.model.version = 3  # type: ignore[attr-defined] # of the schema
+        self.model.version = 3  # of the schema
         self.model.operatorCodes, self.model.buffers, self.model.subgraphs = [], [schema.BufferT()], []
         self.graph: Graph
         self._constants: dict[tuple[int, str, Shape, bytes], Tensor] = {}
@@ -158,21 +159,18 @@ class TfliteOps:
         shape = (*a.shape[:axis], *index.shape, *a.shape[axis + 1 :])
         return self.write("GATHER", [a, index], [self.tensor(shape, a.dtype)], table="GatherOptions", axis=axis)
 
-    def call(self, number: int, inputs: Sequence[Tensor], when: Tensor | None = None, otherwise: int = -1) -> list[Tensor]:
-        """Runs a subgraph: always, or another one unless `when`."""
-        condition = self.constant(np.array([True])) if when is None else when
+    def call(self, number: int, inputs: Sequence[Tensor], *, when: Tensor, otherwise: int) -> list[Tensor]:
+        """Runs a subgraph, or another one that makes the like."""
         target = self.model.subgraphs[number]
         kinds = {value: name for name, value in _TYPES.items()}
-        made = [
-            self.tensor(target.tensors[i].shape or (), kinds[target.tensors[i].type]) for i in target.outputs
-        ]
+        made = [self.tensor(target.tensors[i].shape or (), kinds[target.tensors[i].type]) for i in target.outputs]
         self.write(
             "IF",
-            [condition, *inputs],
+            [when, *inputs],
             made,
             table="IfOptions",
             thenSubgraphIndex=number,
-            elseSubgraphIndex=number if when is None else otherwise,
+            elseSubgraphIndex=otherwise,
         )
         return made
 
@@ -206,7 +204,7 @@ class TfliteOps:
     def multiply(self, a: Tensor, b: Tensor | int) -> Tensor:
         return self._binary("MUL", a, b, table="MulOptions")
 
-    def minimum(self, a: Tensor, b: int) -> Tensor:
+    def minimum(self, a: Tensor, b: Tensor | int) -> Tensor:
         return self._binary("MINIMUM", a, b, table="MaximumMinimumOptions")
 
     def maximum(self, a: Tensor, b: int) -> Tensor:
@@ -304,17 +302,19 @@ class TfliteOps:
         return self.cast(a, "int64")
 
     def wide_add(self, a: Tensor, b: Tensor) -> Tensor:
-        return self._binary("ADD", a, b, table="AddOptions")
+        return self.add(a, b)
 
     def wide_multiply(self, a: Tensor, factor: Tensor | int) -> Tensor:
-        other = factor if isinstance(factor, Tensor) else self.constant(np.array([signed(factor)], np.int64))
-        return self._binary("MUL", a, other, table="MulOptions")
+        return self.multiply(a, factor if isinstance(factor, Tensor) else self._wide_constant(factor))
+
+    def _wide_constant(self, value: int) -> Tensor:
+        return self.constant(np.array([signed(value)], np.int64))
 
     def wide_choose(self, flag: Tensor, yes: Tensor, no: Tensor) -> Tensor:
         return self.choose(flag, yes, no)
 
     def xor(self, a: Tensor, b: Tensor | int) -> Tensor:
-        other = b if isinstance(b, Tensor) else self.constant(np.array([signed(b)], np.int64))
+        other = b if isinstance(b, Tensor) else self._wide_constant(b)
         result = self._binary("BITWISE_XOR", self.bitcast(a, "int32"), self.bitcast(other, "int32"))
         return self.bitcast(result, "int64")
 
@@ -329,7 +329,7 @@ class TfliteOps:
 
     def with_low_bits(self, a: Tensor, low: Tensor) -> Tensor:
         found = self._binary("FLOOR_MOD", a, self.constant(np.array([4], np.int64)), table="FloorModOptions")
-        return self._binary("ADD", self._binary("SUB", a, found, table="SubOptions"), self.wide(low), table="AddOptions")
+        return self.add(self.subtract(a, found), self.wide(low))
 
     def blocks(self, parts: Tensor, start: Tensor, count: int) -> Tensor:
         half = self.shift_right(start, 2)
@@ -338,9 +338,7 @@ class TfliteOps:
         size = parts.shape[0]
         wide = self.wide_multiply(self.cast(self.bitcast(parts, "uint32"), "int64"), weights)
         pieces = self.reshape(self.bitcast(wide, "int32"), _HALVES * size)
-        target = self._binary(
-            "ADD", self.reshape(half, size, 1), self.constant(np.array([[0, 1]], np.int32)), table="AddOptions"
-        )
+        target = self.add(self.reshape(half, size, 1), self.constant(np.array([[0, 1]], np.int32)))
         halves = self.sums(pieces, self.reshape(target, _HALVES * size), _HALVES * count)
         return self.bitcast(self.reshape(halves, count, _HALVES), "int64")
 
