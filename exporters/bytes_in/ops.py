@@ -103,8 +103,8 @@ class Ops(Protocol):
         ...
 
     def blocks(self, parts: Value, start: Value, count: int) -> Value:
-        """`count` wide numbers, made of the bytes of `parts` (unsigned numbers, lowest byte first). `start` is where each
-        part begins, counted in bytes over all of them.
+        """`count` wide numbers, made of the bytes of `parts` (unsigned numbers, lowest byte first). `start` is where
+        each part begins, counted in bytes over all of them.
         """
         ...
 

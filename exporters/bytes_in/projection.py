@@ -35,6 +35,7 @@ class Rows:
 
     words: Codes
     trigrams: Codes | None
+    tokens: Value
     last: Value
     counts: Value
     empty: Value
@@ -66,6 +67,7 @@ def rows(ops: Ops, text: Value, front: BytesIn) -> Rows:
     return Rows(
         words=Codes(emitted=emitted, low=low, high=high),
         trigrams=trigrams,
+        tokens=found.tokens,
         last=ops.running_sum(found.counts),
         counts=found.counts,
         empty=empty,

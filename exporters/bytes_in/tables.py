@@ -132,11 +132,6 @@ def feature_fields() -> np.ndarray:
     return np.array(values, np.int32)
 
 
-def word_fields() -> np.ndarray:
-    """The same with each feature in a byte of its own."""
-    return np.array([_features(byte) for byte in range(256)], np.int8).view(np.int32).reshape(256)
-
-
 def _features(byte: int) -> list[int]:
     return [reference.TERNARY[byte >> shift & 3] for shift in (0, 2, 4, 6)]
 

@@ -1,8 +1,7 @@
 """A bytes-in graph in TFLite: uint8 text in, int8 features out, from the codes of `exporters/bytes_in`.
 
-Words and characters are one list of entries, whose features are computed block by block; a block without a character
-is skipped, so time follows the text and not the room for it. All blocks, and all steps from two codes to the next two,
-share one subgraph each. An IF whose condition is always true is TFLite's way to call one.
+Words and characters are one list of entries. The features of a long list are computed block by block, and blocks that a
+text does not reach are skipped, so that time follows the text and not the room for it.
 """
 
 from collections.abc import Sequence
@@ -12,13 +11,15 @@ import numpy as np
 from exporters.bytes_in.hashing import next_codes
 from exporters.bytes_in.projection import SHORT_WORD, Codes, Rows, rows
 from exporters.bytes_in.settings import CODE_FEATURES, BytesIn
-from exporters.bytes_in.tables import feature_fields, null_fields, word_fields
+from exporters.bytes_in.tables import feature_fields, null_fields
 from exporters.formats.tensor_names import FEATURES, TEXT
 from exporters.formats.tflite.bytes_ops import Tensor, TfliteOps
 from quantize.tflite.graph import Model
 from quantize.tflite.passes.compact import drop_unused
 
 _FIELDS = 4  # features in a number
+# Entries of a block, roughly, and blocks at most: small ones suit short texts, but each costs some 20 microseconds.
+_BLOCK_ENTRIES, _MOST_BLOCKS = 96, 8
 _BIAS = 0x80  # added to a feature, so that its field is a byte without a sign
 
 
@@ -46,13 +47,46 @@ class _Writer:
 
     def features(self, found: Rows) -> Tensor:
         ops, tokens = self.ops, self.front.tokens
-        entries = self._expand(*self._entries(found))
-        _, words, *characters = ops.split(entries, [1, tokens, *([entries.shape[0] - tokens - 1] * self.front.mixed)])
-        bytes_ = self._as_bytes(ops.gather(ops.constant(word_fields()), words))
+        fields = self._fields(found)
+        made = ops.cast(self._spread(ops.rows(fields, 1, tokens)), "int8")
         if self.front.mixed:
-            fields = ops.gather(ops.constant(feature_fields()), characters[0])
-            bytes_ = ops.concat([bytes_, self._sums(fields, found)], axis=1)
-        return ops.reshape(bytes_, 1, tokens, self.front.config.feature_size)
+            made = ops.concat([made, self._sums(fields, found)], axis=1)
+        return ops.reshape(made, 1, tokens, self.front.config.feature_size)
+
+    def _fields(self, found: Rows) -> Tensor:
+        """The features of all entries, four in a number [entries, numbers]."""
+        ops, entries = self.ops, self._entries(found)
+        size = entries[0].shape[0]
+        count = min(-(-size // _BLOCK_ENTRIES), _MOST_BLOCKS)
+        if count == 1:
+            return self._expand(*entries)
+        block = -(-size // count)
+        if count * block > size:
+            gap = ops.constant(np.zeros(count * block - size, np.int64))
+            entries = [ops.concat([part, gap]) for part in entries]
+        pieces = [ops.split(part, [block] * count) for part in entries]
+        like = [part[0] for part in pieces]
+        with ops.subgraph(*like) as (expand, own):
+            ops.returns(self._expand(*own))
+        with ops.subgraph(*like) as (nothing, _):
+            ops.returns(ops.filled((block, self.words), 0))
+        used = ops.largest(found.last)
+        made = []
+        for number in range(count):
+            inputs = [part[number] for part in pieces]
+            when = self._is_used(number * block, (number + 1) * block, found.tokens, used)
+            made += ops.call(expand, inputs, when=when, otherwise=nothing)
+        return ops.concat(made)
+
+    def _is_used(self, start: int, end: int, tokens: Tensor, characters: Tensor) -> Tensor:
+        """Whether a text with so many tokens and characters has one of these entries."""
+        first_character = self.front.tokens + 1  # behind the tokens; character 0 is none
+        flags = []
+        if start < first_character:
+            flags.append(self.ops.at_least(tokens, start))
+        if end > first_character and self.front.mixed:
+            flags.append(self.ops.at_least(characters, max(1, start - first_character)))
+        return self.ops.either(*flags)
 
     def _entries(self, found: Rows) -> list[Tensor]:
         parts: list[Codes] = [found.words, *([found.trigrams] if found.trigrams is not None else [])]
@@ -60,7 +94,7 @@ class _Writer:
         return [self.ops.concat(one) if len(one) > 1 else one[0] for one in lists]
 
     def _expand(self, emitted: Tensor, low: Tensor, high: Tensor) -> Tensor:
-        """The first two codes of each entry to the bytes of all of its codes, as numbers [entries, bytes]."""
+        """The first two codes of each entry to its features, four in a number."""
         ops, count, size = self.ops, -(-self.front.hashed // CODE_FEATURES), low.shape[0]
         steps = -(-count // 2) - 1
         codes = ops.pack([emitted, high])
@@ -70,7 +104,9 @@ class _Writer:
         order = ops.constant(np.array([1, 0], np.int32))
         ops.write("TRANSPOSE", [codes, order], [turned], table="TransposeOptions")
         numbers = ops.reshape(ops.cast(ops.bitcast(turned, "uint8"), "int32"), size, 8 * codes.shape[0])
-        return numbers if numbers.shape[1] == self.words else self._first_columns(numbers, self.words)
+        if numbers.shape[1] > self.words:
+            numbers = self._first_columns(numbers, self.words)
+        return ops.gather(ops.constant(feature_fields()), numbers)
 
     def _more_codes(self, codes: Tensor, low: Tensor, high: Tensor, steps: int) -> Tensor:
         """All codes, in a window that each step moves by two."""
@@ -92,13 +128,11 @@ class _Writer:
         ops.write("SPLIT_V", given, made, table="SplitVOptions", numSplits=2)
         return made[0]
 
-    def _as_bytes(self, fields: Tensor) -> Tensor:
-        return self.ops.reshape(self.ops.bitcast(fields, "int8"), fields.shape[0], _FIELDS * fields.shape[1])
-
     def _sums(self, fields: Tensor, found: Rows) -> Tensor:
         """The sums of trigrams as int8 [tokens, features]."""
         ops, tokens = self.ops, self.front.tokens
-        ends, starts = ops.rows(found.last, 1, tokens), ops.rows(found.last, 0, tokens)
+        place = ops.add(found.last, tokens + 1)  # characters stand behind the tokens in the list of entries
+        ends, starts = ops.rows(place, 1, tokens), ops.rows(place, 0, tokens)
         null = ops.constant(null_fields(self.front.hashed).reshape(1, -1))
         empty = ops.multiply(ops.reshape(ops.rows(found.empty, 1, tokens), tokens, 1), null)
         inputs = [ops.running_sum(fields), starts, ends, empty]

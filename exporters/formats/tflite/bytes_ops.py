@@ -245,6 +245,12 @@ class TfliteOps:
             first = self._binary("LOGICAL_AND", first, other, table="LogicalAndOptions")
         return first
 
+    def either(self, *flags: Tensor) -> Tensor:
+        first, *others = flags
+        for other in others:
+            first = self._binary("LOGICAL_OR", first, other, table="LogicalOrOptions")
+        return first
+
     def number(self, flag: Tensor) -> Tensor:
         return self.cast(flag, "int32")
 
