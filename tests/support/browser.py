@@ -56,11 +56,14 @@ class Browser:
             deviceScaleFactor=1,
             mobile=width < 600,
         )
+        self.visit(path.resolve().as_uri())
+        self.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
+
+    def visit(self, address: str) -> None:
         self.logged.clear()
         self.requested.clear()
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        self.call("Page.navigate", url=address)
         self._until(lambda message: message.get("method") == "Page.loadEventFired")
-        self.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
 
     def evaluate(self, script: str) -> Any:
         found = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)

@@ -1,0 +1,50 @@
+"""Bytes-in graphs in LiteRT.js: equal features, bit for bit, to those of the C++ core."""
+
+import numpy as np
+import pytest
+
+from exporters.bytes_in.settings import BytesIn
+from exporters.formats.tflite.bytes_in import bytes_in_model
+from models_tf.ops.projection.library import HostProjection
+from quantize.tflite.flatbuffer import write_model
+from quantize.tflite.graph import add_tensor, new_operator, schema
+from support import bytes_fronts, litert_js
+from support.bytes_fronts import CONFIGS
+
+TEXTS = 200
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(litert_js.missing()), reason=f"needs {litert_js.missing()}"),
+]
+
+
+def front(name, *, answers_float):
+    model = bytes_in_model(BytesIn(config=CONFIGS[name][0]))
+    if answers_float:
+        (graph, *_), kind = model.subgraphs, schema.TensorType.FLOAT32
+        features = graph.outputs[0]
+        graph.outputs = [add_tensor(graph, graph.tensors[features], kind, "floats")]
+        graph.operators.append(new_operator(model, schema.BuiltinOperator.CAST, 1, [features], graph.outputs))
+        for signature in model.signatureDefs or []:
+            signature.outputs[0].tensorIndex = graph.outputs[0]
+    return write_model(model)
+
+
+@pytest.mark.parametrize("name", ["plain", "vocabulary", "long words", "bundled"])
+def test_litert_js_equals_the_core(name, tmp_path):
+    config, _ = CONFIGS[name]
+    texts = bytes_fronts.texts(name, TEXTS)
+    rows = bytes_fronts.rows(texts, config.max_bytes)
+    answers, _ = litert_js.run(front(name, answers_float=True), rows, tmp_path)
+    expected = HostProjection(config).project(texts)[0]
+    features = np.frombuffer(answers, np.float32).reshape(expected.shape)
+    different = np.flatnonzero((features != expected).any(axis=(1, 2)))
+    assert different.size == 0, [texts[row] for row in different[:3]]
+
+
+def test_litert_js_has_no_int8_outputs(tmp_path):
+    """So the front alone cannot be used there; whole files answer float32."""
+    rows = np.zeros((1, CONFIGS["plain"][0].max_bytes), np.uint8)
+    with pytest.raises(litert_js.RefusedError, match="Element type INT8 is not supported"):
+        litert_js.run(front("plain", answers_float=False), rows, tmp_path)
