@@ -54,18 +54,20 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
 
         graph = dataclasses.replace(model.graph, strip_names=request.strip_names)
         calibration = rows.calibration_feeds(data, graph.input_names)
-        floats, quantized = list[artifacts.Placed](), list[artifacts.Placed]()
+        kept, references = list[artifacts.Placed](), list[artifacts.Placed]()
         for target in artifacts.usable(request.target, artifacts.FLOAT, recipe):
             with progress.stage(f"convert to {target.name}"):
                 converted = artifacts.convert(graph, target)
-                write = folder.write if is_float else folder.scratch_write
-                floats += artifacts.place(converted.quantize(artifacts.FLOAT), write)
+                made = converted.quantize(recipe) if is_float else converted.references()
+                if not is_float:
+                    references += artifacts.place(made, folder.scratch_write)
             if not is_float:
                 with progress.stage(f"quantize {target.name}: {recipe.name}"):
-                    quantized += artifacts.place(converted.quantize(recipe, calibration), folder.write)
-            del converted
+                    made = converted.quantize(recipe, calibration)
+            kept += artifacts.place([one for one in made if model.is_kept(one.graph)], folder.write)
+            references += artifacts.place([one for one in made if not model.is_kept(one.graph)], folder.scratch_write)
+            del converted, made
             memory.give_back()
-        kept, references = (floats, []) if is_float else (quantized, floats)
         del graph  # from here on, only the files on disk count
         memory.give_back()
 

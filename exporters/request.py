@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporters.formats.base import FORMATS
+from exporters.formats.tensor_names import BYTES, FEATURES, TEXT
 from exporters.request_fields import check_fields
 from models_tf import registry
 from models_tf.compress.settings import Compression
@@ -28,6 +29,10 @@ DEFAULT_RECIPE = "int8"
 # with one label.
 TOKEN_TASKS = ("classification", "regression", "token-classification", "question-answering", "sentence-order", "base")
 FOLDS = ("full", "safe", "off")
+# What a projection model's files take: the bytes of a text, its features, or a text as a string.
+GRAPHS = (BYTES, FEATURES, TEXT)
+# What bytes-in files answer: logits, or probabilities and the best label, too.
+OUTPUTS = ("logits", "labels")
 TARGETS = tuple(FORMATS)
 OUTPUT_ROOT = Path("export-mobile-out")
 # What model hubs take: https://spdx.org/licenses in lower case, ISO 639 with BCP 47's regions and scripts.
@@ -46,6 +51,8 @@ class ExportRequest:
     (default: `calibration_data`, never the rows to evaluate). A pruned vocabulary keeps the tokens of `vocab_data`.
     `max_size_bytes` limits every model file, `max_drop` the accuracy (in points) that each quantized file may lose.
     `strip_names` leaves the names of inner tensors out of .tflite files: some KB smaller, and OpenVINO refuses them.
+    `graphs` are the kinds of files of a projection model (default: all that its projection can have), `max_bytes` is
+    what they read of a text (default: by the rows), and `outputs` says what bytes-in files answer.
     `license` and `language` are for the model card, which cannot know them.
     """
 
@@ -62,6 +69,9 @@ class ExportRequest:
     label_column: str | None = None
     label_separator: str = DEFAULT_SEPARATOR
     max_seq_len: int | None = None
+    graphs: tuple[str, ...] | None = None
+    max_bytes: int | None = None
+    outputs: str = OUTPUTS[0]
     fold: str = "full"
     random_init: bool = False
     preset: str | None = None
@@ -81,6 +91,7 @@ class ExportRequest:
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", _targets(self.target))
         object.__setattr__(self, "language", _listed(self.language))
+        object.__setattr__(self, "graphs", _listed(self.graphs))
         check_fields(self)
         if self.quantize not in recipes.RECIPES:
             names = tuple(recipes.RECIPES)
@@ -147,9 +158,46 @@ class ExportRequest:
             if given:
                 name = self.model or DEFAULT_MODEL
                 raise InputError(f"{flag} is for token models ({_token_models()}). Received: a {name} model.")
+        self._check_graphs()
+
+    def _check_graphs(self) -> None:
+        if self.graphs is not None:
+            unknown = [name for name in self.graphs if name not in GRAPHS]
+            if unknown or not self.graphs:
+                received = ", ".join(unknown) or "none"
+                raise InputError(
+                    f"--graphs must be some of {', '.join(GRAPHS)}. Received: {received[:100]}."
+                    + registry.nearest(received, GRAPHS)
+                )
+            object.__setattr__(self, "graphs", tuple(name for name in GRAPHS if name in self.graphs))
+        if self.outputs not in OUTPUTS:
+            raise InputError(
+                f"--outputs must be one of {', '.join(OUTPUTS)}. Received: {self.outputs[:100]}."
+                + registry.nearest(self.outputs, OUTPUTS)
+            )
+        for flag, given in (("--max-bytes", self.max_bytes is not None), ("--outputs labels", self.answers_labels)):
+            if given and self.graphs is not None and BYTES not in self.graphs:
+                raise InputError(f"{flag} is for bytes-in files. Received: --graphs {','.join(self.graphs)}.")
+        if self.answers_labels and not recipes.RECIPES[self.quantize].has_float:
+            raise InputError(
+                f"--outputs labels needs float for the probabilities. Received: --quantize {self.quantize}."
+            )
+        if self.max_bytes is not None:
+            from exporters.bytes_in.settings import MAX_BYTES, MIN_BYTES
+
+            if not MIN_BYTES <= self.max_bytes <= MAX_BYTES:
+                raise InputError(f"--max-bytes must be {MIN_BYTES} to {MAX_BYTES}. Received: {self.max_bytes}.")
 
     def _check_tokens(self) -> None:
         name = self.model or "token"
+        for flag, is_given in (
+            ("--graphs", self.graphs is not None),
+            ("--max-bytes", self.max_bytes is not None),
+            ("--outputs", self.outputs != OUTPUTS[0]),
+        ):
+            if is_given:
+                models = ", ".join(registry.names(registry.PROJECTION))
+                raise InputError(f"{flag} is for projection models ({models}). Received: a {name} model.")
         if self.checkpoint is None and not self.random_init:
             raise InputError(
                 f"No trained {name} ships with the package: give --checkpoint DIR, or --random-init for untrained "
@@ -215,6 +263,16 @@ class ExportRequest:
         from models_tf.tasks.rows import Columns
 
         return Columns(text=self.text_column, pair=self.text_pair_column, label=self.label_column)
+
+    @property
+    def answers_labels(self) -> bool:
+        """Whether bytes-in files answer more than logits."""
+        return self.outputs != OUTPUTS[0]
+
+    @property
+    def wants_bytes(self) -> bool:
+        """Whether bytes-in files were asked for: by default they are made where the projection can be expressed."""
+        return (self.graphs is not None and BYTES in self.graphs) or self.max_bytes is not None or self.answers_labels
 
     @property
     def checkpoint_folder(self) -> Path:

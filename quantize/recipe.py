@@ -34,7 +34,8 @@ class Recipe:
 
     The tolerances limit the largest difference of an answer from that of the network as read: `atol` for projection
     models, `rtol`, relative to the largest answer, for token models; None where the loss is reported and not limited.
-    `batch_atol` limits the difference between a row alone and the same row in a batch.
+    `batch_atol` limits the difference between a row alone and the same row in a batch. Without `has_float` nothing in a
+    file is float, outputs included.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Recipe:
     atol: float | None = None
     rtol: float | None = None
     batch_atol: float
+    has_float: bool = True
 
     def __post_init__(self) -> None:
         for field in ("atol", "rtol", "batch_atol"):
@@ -83,6 +85,7 @@ RECIPES: dict[str, Recipe] = {
             description="int8 without any float operator, for accelerators that have none; loses accuracy; TFLite only",
             needs_calibration=True,
             batch_atol=EXACT,
+            has_float=False,
         ),
     )
 }

@@ -11,6 +11,7 @@ from exporters.benchmarking.worker import Job, Loaded
 from exporters.console.progress import Progress
 from exporters.formats.model_file import ModelFile, Signature
 from exporters.formats.tensor_names import plain_name
+from exporters.formats.texts import holds_projection, takes_bytes
 from models_tf.errors import InputError
 
 
@@ -41,13 +42,13 @@ def measure(request: BenchRequest, files: Mapping[Path, ModelFile], progress: Pr
 
 
 def _job(request: BenchRequest, path: Path, runtime: str, file: ModelFile, length: int | None) -> Job:
-    """Of the inputs only the names, as their author gave them; the rest is asked of the runtime."""
+    """What is fed is asked of the runtime."""
     signature = file.signatures[request.signature or next(iter(file.signatures))]
     return Job(
         path=str(path.resolve()),
         format=format_of(path),
         runtime=runtime,
-        given=tuple(plain_name(info.name) for info in signature.inputs),
+        projection=holds_projection(file.content),
         threads=request.threads,
         signature=request.signature,
         shapes=request.shapes if length is None else shapes_at(length, signature, path),
@@ -61,7 +62,7 @@ def shapes_at(length: int, signature: Signature, path: Path) -> dict[str, tuple[
     found = {}
     for info in signature.inputs:
         batch, rest = info.shape[:1], info.shape[2:]
-        if len(info.shape) < 2 or _is_known(info.shape[1]) or not all(map(_is_known, rest)):
+        if len(info.shape) < 2 or _is_known(info.shape[1]) or not all(map(_is_known, rest)) or takes_bytes(info):
             shown = f"{plain_name(info.name)} {list(info.shape)}"
             raise InputError(f"--lengths is for files that take any number of tokens. Received: {path} with {shown}.")
         rows = batch if _is_known(batch[0]) else (1,)

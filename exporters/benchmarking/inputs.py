@@ -11,6 +11,7 @@ import numpy as np
 
 from exporters.formats.model_file import TensorInfo
 from exporters.formats.runners import Values
+from exporters.formats.texts import as_bytes, takes_bytes
 from models_tf.errors import InputError
 
 BATCH, LENGTH = 1, 128
@@ -20,19 +21,22 @@ MAX_BYTES = 1 << 30
 _BATCH_NAMES = ("batch",)
 
 
-def size_of(info: TensorInfo, requested: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
-    """The shape to feed: as requested, else the file's; an open size is 1 for the batch and 128 for all else."""
+def size_of(info: TensorInfo, requested: Mapping[str, Sequence[int]], text: str = "") -> tuple[int, ...]:
+    """The shape to feed: as requested, else the file's; an open size is 1 for the batch, the bytes of the text where an
+    input takes them, and 128 for all else.
+    """
     if info.name in requested:
         return tuple(requested[info.name])
+    length = max(1, len(text.encode())) if takes_bytes(info) else LENGTH
     return tuple(
-        size if isinstance(size, int) and size > 0 else _default(str(size), axis)
+        size if isinstance(size, int) and size > 0 else _default(str(size), axis, length)
         for axis, size in enumerate(info.shape)
     )
 
 
-def _default(name: str, axis: int) -> int:
+def _default(name: str, axis: int, length: int) -> int:
     is_batch = axis == 0 or any(word in name.lower() for word in _BATCH_NAMES)
-    return BATCH if is_batch else LENGTH
+    return BATCH if is_batch else length
 
 
 def make(
@@ -44,7 +48,7 @@ def make(
     smallest: bool = False,
 ) -> dict[str, Values]:
     """One feed. With `smallest` all ids are 1, which every table has that has two rows."""
-    shapes = [size_of(info, requested) for info in inputs]
+    shapes = [size_of(info, requested, text) for info in inputs]
     if sum(8 * math.prod(shape) for shape in shapes) > MAX_BYTES:
         raise InputError(f"Inputs must fit in 1 GB. Received: {_shown(inputs, shapes)}. Give smaller sizes by --shape.")
     return {
@@ -60,6 +64,8 @@ def _values(
         if len(shape) == 1:
             return [text.encode()] * shape[0]
         return np.full(shape, text, object)
+    if takes_bytes(info):
+        return as_bytes([text.encode()] * shape[0], shape[1])
     if info.dtype not in _MAKERS:
         raise InputError(f"Inputs must be numbers or texts. Received: {info.name} of the type {info.dtype}.")
     made = fixed_value(info.name)

@@ -28,12 +28,12 @@ _LONGEST_REASON = 300
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """`given` are the names of the inputs as the file tells them."""
+    """`projection`: the file holds the projection op."""
 
     path: str
     format: str
     runtime: str
-    given: tuple[str, ...]
+    projection: bool
     threads: int
     signature: str | None
     shapes: dict[str, tuple[int, ...]]
@@ -58,7 +58,7 @@ class Timer:
 
     def __init__(self, job: Job) -> None:
         graph = get(job.format).timed_graph(
-            inputs=job.given, runtime=job.runtime, threads=job.threads, signature=job.signature
+            runtime=job.runtime, projection=job.projection, threads=job.threads, signature=job.signature
         )
         self._base = memory.start()
         loading = _timed(lambda: graph.load(Path(job.path).read_bytes()))
@@ -73,7 +73,7 @@ class Timer:
                 {
                     "name": info.name,
                     "dtype": info.dtype,
-                    "shape": inputs.size_of(info, job.shapes),
+                    "shape": inputs.size_of(info, job.shapes, job.text),
                     "was_open": any(not isinstance(size, int) or size < 1 for size in info.shape),
                 }
                 for info in infos

@@ -74,6 +74,20 @@ def add_arguments(parser: Parser) -> None:
     flags.add_target(model)
     model.add_argument("--max-seq-len", type=int, metavar="N", help=flags.MAX_SEQ_LEN_HELP)
     model.add_argument(
+        "--graphs",
+        metavar="LIST",
+        help=f"projection models: files that take {', '.join(request.GRAPHS)} (default: all; bytes need no custom op)",
+    )
+    model.add_argument(
+        "--max-bytes", type=int, metavar="N", help="projection models: what is read of a text (default: by the rows)"
+    )
+    model.add_argument(
+        "--outputs",
+        default=request.OUTPUTS[0],
+        metavar="WHAT",
+        help="bytes-in files answer logits (default), or labels: also probabilities and the best label",
+    )
+    model.add_argument(
         "--random-init", action="store_true", help="token models: untrained weights, to measure size and speed"
     )
     model.add_argument("--preset", metavar="NAME", help=flags.presets_help())

@@ -6,7 +6,7 @@ files, not bytes.
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,10 @@ class Converted:
     format: Format[Any, Any]
     graph: Graph
     model: Any
+
+    def references(self) -> list[Artifact]:
+        """Float files that others are compared with. Those that take bytes are compared with their own recipe alone."""
+        return replace(self, graph=replace(self.graph, bytes_in=None)).quantize(FLOAT)
 
     def quantize(self, recipe: Recipe, calibration: "Calibration | None" = None) -> list[Artifact]:
         try:

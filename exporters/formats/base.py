@@ -104,7 +104,7 @@ class Format(Protocol[FloatModel, File]):
     def quantize(
         self, model: FloatModel, recipe: "Recipe", graph: "Graph", calibration: "Calibration | None"
     ) -> list[Artifact]:
-        """The files of a recipe: one for the graph and, with a projection, one that takes text."""
+        """The files of a recipe: one for the graph and, with a projection, those that take text or its bytes."""
         ...
 
     def open(self, source: Path | bytes) -> File:
@@ -134,9 +134,9 @@ class Format(Protocol[FloatModel, File]):
         ...
 
     def timed_graph(
-        self, *, inputs: Iterable[str], runtime: str, threads: int = 1, signature: str | None = None
+        self, *, runtime: str, projection: bool = False, threads: int = 1, signature: str | None = None
     ) -> TimedGraph:
-        """Imports the runtime. `inputs` tell whether the graph takes text, which needs the projection op."""
+        """Imports the runtime. `projection`: the file holds the projection op, which is made ready too."""
         raise NotImplementedError(f"{self.name} files cannot be timed step by step")
 
     def other_runtimes(self, path: Path, *, inputs: tuple[str, ...]) -> "list[Runner]":  # noqa: ARG002

@@ -2,15 +2,29 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exporters.formats.tensor_names import LOGITS, SIGNATURE
 from models_tf.spec import TensorSpec
 
+if TYPE_CHECKING:
+    from exporters.bytes_in.settings import BytesIn
+
 # Token models take a tenth of a second per row; small projection models lose by a second thread.
 _TOKEN_THREADS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class BytesGraph:
+    """A graph that takes the bytes of a text: the projection as builtin operators. With `labels` it also answers
+    probabilities and the best label; of a `multi_label` model each label has a probability of its own.
+    """
+
+    front: "BytesIn"
+    labels: bool = False
+    multi_label: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +33,9 @@ class Graph:
 
     `signatures` gives the number of rows of each signature. A format whose files take any number of rows makes one
     signature and tries it with `rows`. `projection` is the config of the projection op, for a second file that takes
-    text. `strip_names` leaves out the names of inner tensors where a format stores them. With `any_length` the first
-    axis of every input, time, is the longest one, and files take shorter ones too.
+    text; `bytes_in` is for a third one, which takes the bytes of a text. `strip_names` leaves out the names of inner
+    tensors where a format stores them. With `any_length` the first axis of every input, time, is the longest one, and
+    files take shorter ones too.
     """
 
     name: str
@@ -28,6 +43,7 @@ class Graph:
     inputs: tuple[TensorSpec, ...]
     signatures: Mapping[str, int] = field(default_factory=lambda: {SIGNATURE: 1})
     projection: str | None = None
+    bytes_in: BytesGraph | None = None
     rows: Mapping[str, np.ndarray] | None = None
     strip_names: bool = False
     any_length: bool = False

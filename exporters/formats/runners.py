@@ -33,8 +33,9 @@ class Runner(Protocol):
     def __call__(self, feed: Feed) -> Outputs: ...
 
 
-# What follows the name of a runner that feeds padded rows to a file of any length.
-PADDED = " (padded)"
+# What follows the name of a runner that feeds padded rows to a file of any length, and of one that takes row by row
+# what a file takes in batches.
+PADDED, ROW_BY_ROW = " (padded)", " (row by row)"
 
 
 class RunnerError(Exception):
@@ -56,6 +57,16 @@ class OneCall:
             answers = self._load()(feed)
             memory.give_back()
         return answers
+
+
+class Renamed:
+    """A runner under another name, where a file runs in two ways."""
+
+    def __init__(self, runner: Runner, name: str) -> None:
+        self._run, self.name, self.inputs = runner, name, runner.inputs
+
+    def __call__(self, feed: Feed) -> Outputs:
+        return self._run(feed)
 
 
 class KerasRunner:

@@ -1,8 +1,13 @@
-"""Names inside of the files that we write: inputs, the output, the signature. They are also the names of the graphs."""
+"""Names inside of the files that we write: inputs, outputs, the signature. Names of inputs are also names of graphs."""
 
 FEATURES = "features"
 TEXT = "text"
+# A graph: its input is `text` as well, the bytes of it.
+BYTES = "bytes"
+# What the files of a projection model take, by graph.
+INPUTS = {FEATURES: (FEATURES,), TEXT: (TEXT,), BYTES: (TEXT,)}
 LOGITS = "logits"
+PROBABILITIES, LABEL = "probabilities", "label"
 # What only the reference answers, of models that drop tokens: how clearly it chose, for each row.
 MARGIN = "margin"
 SIGNATURE = "serving_default"

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from exporters.formats.artifacts import Placed
-from exporters.formats.runners import PADDED
+from exporters.formats.runners import PADDED, ROW_BY_ROW
 from exporters.formats.tensor_names import SIGNATURE
 from exporters.verification.parity import Parity
 from quantize.recipe import EXACT, FLOAT_ATOL
@@ -29,8 +29,10 @@ def tolerances(
 
 def _tolerance(one: Placed, runner: str, parities: Mapping[str, Parity]) -> float | None:
     parity = parities[runner]
-    # Text-in: that of the features-in file, fed with padded rows, and so that of the same file as it is.
-    while (parity.limit == EXACT or parity.candidate.endswith(PADDED)) and parity.reference in parities:
+    # Bytes-in: that of the text-in file. Text-in: that of the features-in file, fed with padded rows, and so that of
+    # the same file as it is.
+    same = (PADDED, ROW_BY_ROW)
+    while (parity.limit == EXACT or parity.candidate.endswith(same)) and parity.reference in parities:
         parity = parities[parity.reference]
     limit = max(parity.max_abs, _least(one)) if parity.limit is None else max(parity.limit, FLOAT_ATOL)
     return float(f"{limit:.6g}") if math.isfinite(limit) else None

@@ -25,6 +25,10 @@ class Built(Protocol):
     @property
     def graph(self) -> Graph: ...
 
+    def is_kept(self, graph: str) -> bool:
+        """Whether the files of a graph are part of the output; others are only compared with."""
+        ...
+
     def describe(self) -> dict[str, Any]:
         """The model, for the report."""
         ...
@@ -38,7 +42,7 @@ class Built(Protocol):
         ...
 
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
-        """Checks and probes for `verify`; `references` are float files that are not kept."""
+        """Checks and probes for `verify`; `references` are files that are not kept."""
         ...
 
     def explain(self, rows: Rows) -> tuple[ExplainedText, ...]:

@@ -188,6 +188,9 @@ class TokenModel:
             any_length=function.any_length,
         )
 
+    def is_kept(self, graph: str) -> bool:  # noqa: ARG002 - there is one
+        return True
+
     def describe(self) -> dict[str, Any]:
         checkpoint, config = self.source.checkpoint, self.source.checkpoint.config
         record = self.source.compression

@@ -18,6 +18,7 @@ _SET_ELSEWHERE = {
     "multi_label": "use --multi-label",
     "projection.max_tokens": "use --max-seq-len",
     "projection.pad_to": "use --max-seq-len",
+    "projection.max_bytes": "use --max-bytes of the export",
     "projection.distortion": "use --distortion",
 }
 

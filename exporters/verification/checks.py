@@ -1,22 +1,26 @@
 """What is compared with what: the runners of a run, in an order in which each reference comes first.
 
 Projection models: Keras <- float features-in <- quantized features-in, and for each of them <- its further signatures,
-<- text-in, and <- the same file in another runtime, where one is installed. A file that takes any length runs each row
-at its own; further signatures and text-in are compared with the same file on padded rows, since sums of other lengths
-round otherwise.
+<- text-in <- bytes-in, and <- the same file in another runtime, where one is installed. A file that takes any length
+runs each row at its own; further signatures and text-in are compared with the same file on padded rows, since sums of
+other lengths round otherwise. So do sums of a batch: bytes-in files take one row, and are compared with text-in row by
+row.
 Token models: Keras <- float, within float rounding; Keras <- quantized; <- the same file in another runtime.
 """
 
 import functools
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from exporters.formats.artifacts import FLOAT, Placed
-from exporters.formats.runners import OneCall, Runner
-from exporters.formats.tensor_names import FEATURES, SIGNATURE
+from exporters.formats.runners import ROW_BY_ROW, OneCall, Renamed, Runner
+from exporters.formats.tensor_names import BYTES, FEATURES, INPUTS, SIGNATURE, TEXT
+from exporters.verification.label_outputs import SIGMOID, SOFTMAX
 from exporters.verification.verify import Check
 from quantize.recipe import EXACT
+
+__all__ = ["SIGMOID", "SOFTMAX"]
 
 # Rows of the second signature of features-in files, in formats whose files do not take any number of rows.
 BATCH = 8
@@ -25,35 +29,93 @@ BATCH_SIGNATURE = f"batch_{BATCH}"
 # for which this many rows are plenty; another runtime shows that it runs the file at all.
 REFERENCE_ROWS = 256
 PROBE_ROWS = 32
+# Graphs, each behind those that it is compared with.
+_ORDER = (FEATURES, TEXT, BYTES)
 
 
-def for_projection(keras: Runner, placed: Iterable[Placed], *, rows: int) -> tuple[list[Check], list[Check]]:
-    """Checks for all rows, and probes. Float files come first in `placed`; `rows` of a batch."""
-    checks, probes = [Check(runner=keras, against=None)], []
-    features: dict[str, str] = {}  # format -> name of the features-in runner that came last
-    padded: dict[str, str] = {}  # the same with padded rows
-    for one in placed:
-        inputs, recipe = (one.graph,), one.recipe
-        runner = one.runner(inputs, rows=rows)
+def for_projection(
+    keras: Runner,
+    references: Sequence[Placed],
+    placed: Sequence[Placed],
+    *,
+    rows: int,
+    activation: str | None = None,
+) -> tuple[list[Check], list[Check]]:
+    """Checks for all rows, and probes. `references` are not kept: float files, and those of other graphs that a file is
+    compared with, which have no accuracy to report. `rows` of a batch. `activation` makes the probabilities of bytes-in
+    files, if they have any.
+    """
+    plan = _Plan(keras, rows=rows, activation=activation)
+    recipes, graphs = {one.recipe.name for one in placed}, {one.graph for one in placed}
+    # Float files first, of each format those that others are compared with.
+    formats = list(dict.fromkeys(one.format.name for one in (*references, *placed)))
+    scratch = {id(one) for one in references if one.recipe.name in recipes}
+    for one in sorted(
+        (*references, *placed),
+        key=lambda one: (one.recipe.name != FLOAT.name, formats.index(one.format.name), _ORDER.index(one.graph)),
+    ):
+        if id(one) in scratch and one.graph == TEXT and not graphs & {TEXT, BYTES}:
+            continue  # nothing is compared with it
+        plan.add(one, kept=id(one) not in scratch, against_bytes=BYTES in graphs and one.recipe.name in recipes)
+    return plan.checks, plan.probes
+
+
+class _Plan:
+    """Checks and probes as they are found, file by file."""
+
+    def __init__(self, keras: Runner, *, rows: int, activation: str | None) -> None:
+        self.checks, self.probes = [Check(runner=keras, against=None)], list[Check]()
+        self._keras, self._rows, self._activation = keras, rows, activation
+        self._features: dict[str, str] = {}  # format -> name of the features-in runner that came last
+        self._padded: dict[str, str] = {}  # the same with padded rows
+        self._texts: dict[str, str] = {}  # the text-in runner that came last, row by row
+
+    def add(self, one: Placed, *, kept: bool, against_bytes: bool) -> None:
+        """The next file. One that is not `kept` has no score. `against_bytes`: a bytes-in file is compared with it."""
+        runner = one.runner(INPUTS[one.graph], rows=self._rows)
         if one.graph == FEATURES:
-            against = keras.name if recipe.name == FLOAT.name else features.get(one.format.name, keras.name)
-            checks.append(Check(runner=runner, against=against, limit=recipe.atol))
-            features[one.format.name] = padded[one.format.name] = runner.name
-            options = {"padded": True} if one.file.any_length else {}
-            if one.file.any_length:
-                same = one.format.runner(one.file, inputs=inputs, rows=rows, padded=True)
-                checks.append(Check(runner=same, against=runner.name, limit=recipe.atol, scored=False))
-                padded[one.format.name] = same.name
-            for signature in one.file.signatures:
-                if signature != SIGNATURE:
-                    batched = one.format.runner(one.file, inputs=inputs, signature=signature, **options)
-                    checks.append(Check(runner=batched, against=padded[one.format.name], limit=recipe.batch_atol))
-        else:
+            self._add_features(one, runner, scored=kept)
+        elif one.graph == TEXT:
             # The features-in graph with one op in front; on the same runtime there is nothing to differ.
-            checks.append(Check(runner=runner, against=padded[one.format.name], limit=EXACT))
-        others = one.format.other_runtimes(one.path, inputs=inputs)
-        probes += [Check(runner=probe, against=runner.name, limit=recipe.atol) for probe in others]
-    return checks, probes
+            self._check(runner, self._padded[one.format.name], EXACT, scored=kept)
+            if against_bytes:
+                self._texts[one.format.name] = self._row_by_row(one, runner)
+        else:
+            # The same with builtin operators in front.
+            self._check(runner, self._texts[one.format.name], EXACT, activation=self._activation)
+        others = one.format.other_runtimes(one.path, inputs=INPUTS[one.graph]) if kept else []
+        self.probes += [Check(runner=probe, against=runner.name, limit=one.recipe.atol) for probe in others]
+
+    def _add_features(self, one: Placed, runner: Runner, *, scored: bool) -> None:
+        recipe, name = one.recipe, one.format.name
+        against = self._keras.name
+        if recipe.name != FLOAT.name:
+            against = self._features.get(name, against)
+        self._check(runner, against, recipe.atol, scored=scored)
+        self._features[name] = self._padded[name] = runner.name
+        options = {"padded": True} if one.file.any_length else {}
+        if one.file.any_length:
+            same = one.format.runner(one.file, inputs=runner.inputs, rows=self._rows, padded=True)
+            self._check(same, runner.name, recipe.atol, scored=False)
+            self._padded[name] = same.name
+        for signature in one.file.signatures:
+            if signature != SIGNATURE:
+                batched = one.format.runner(one.file, inputs=runner.inputs, signature=signature, **options)
+                self._check(batched, self._padded[name], recipe.batch_atol, scored=scored)
+
+    def _row_by_row(self, one: Placed, runner: Runner) -> str:
+        """The name of the runner that takes one row at a time, as bytes-in files do: float sums in a batch are in
+        another order.
+        """
+        first = one.file.signatures[SIGNATURE].inputs[0].shape[0]
+        if self._rows == 1 or isinstance(first, int):
+            return runner.name
+        alone = one.format.runner(one.file, inputs=runner.inputs, rows=1)
+        self._check(Renamed(alone, runner.name + ROW_BY_ROW), runner.name, one.recipe.batch_atol, scored=False)
+        return runner.name + ROW_BY_ROW
+
+    def _check(self, runner: Runner, against: str, limit: float | None, **options: Any) -> None:
+        self.checks.append(Check(runner=runner, against=against, limit=limit, **options))
 
 
 def for_tokens(

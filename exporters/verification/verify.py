@@ -14,6 +14,7 @@ from exporters.formats.runners import Feed, Outputs, Runner, RunnerError, joined
 from exporters.formats.tensor_names import MARGIN
 from exporters.report.report import StageScore
 from exporters.verification.judge import Judge
+from exporters.verification.label_outputs import label_parities
 from exporters.verification.parity import Parity
 from exporters.verification.quality import Answers, StageQuality, qualities
 
@@ -32,7 +33,8 @@ class Check:
 
     A `relative` limit is a share of the reference's largest answer. `most` rows are run, all when None; a check that is
     not `scored` has no accuracy. `precisions` of the first reference are pairs of runners, of one network in float32
-    and in float64: they tell how much of a difference is rounding.
+    and in float64: they tell how much of a difference is rounding. With an `activation` (softmax or sigmoid) the runner
+    also answers probabilities and a label, which must be those of its own logits.
     """
 
     runner: Runner
@@ -42,6 +44,7 @@ class Check:
     most: int | None = None
     scored: bool = True
     precisions: tuple[tuple[Runner, Runner], ...] = ()
+    activation: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +91,9 @@ def verify(
         for check in checks
         if check.against is not None
     ]
+    for check in checks:
+        if check.activation is not None:
+            parities += label_parities(check.runner.name, whole[check.runner.name], check.activation)
     judged, notes = _judge_probes(judge, probes, probed, whole)
     notes += [_undecided(parity) for parity in (*parities, *judged) if parity.undecided]
     notes += [remark for parity in (*parities, *judged) if (remark := parity.remark())]

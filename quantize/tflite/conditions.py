@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from quantize.tflite.graph import Model, has_scale, is_constant, op_name, tensor_name, tensors_of
+from quantize.tflite.graph import Model, called_graphs, has_scale, is_constant, op_name, tensor_name, tensors_of
 
 
 def in_order(model: Model) -> Iterator[str]:
@@ -51,3 +51,10 @@ def nothing_unused(model: Model) -> Iterator[str]:
         yield f"{len(model.buffers) - len(buffers)} buffers are unused."
     if len(codes) < len(model.operatorCodes):
         yield f"{len(model.operatorCodes) - len(codes)} operator codes are unused."
+
+
+def calls_exist(model: Model) -> Iterator[str]:
+    """Operators call graphs that are there, and never the first one."""
+    for index in called_graphs(model):
+        if not 0 < index < len(model.subgraphs):
+            yield f"an operator calls graph {index} of {len(model.subgraphs)}."

@@ -218,6 +218,20 @@ def looks_up_positions(model: Model, graph: Graph, operator: Operator) -> bool:
     return any(op_name(model, other) == "CUMSUM" and operator.inputs[1] in other.outputs for other in graph.operators)
 
 
+def called_graphs(model: Model) -> set[int]:
+    """Subgraphs that operators call: the branches of IF, the condition and the body of WHILE."""
+    fields = {
+        int(schema.BuiltinOptions.IfOptions): ("thenSubgraphIndex", "elseSubgraphIndex"),
+        int(schema.BuiltinOptions.WhileOptions): ("condSubgraphIndex", "bodySubgraphIndex"),
+    }
+    return {
+        int(getattr(operator.builtinOptions, field))
+        for graph in model.subgraphs
+        for operator in graph.operators
+        for field in fields.get(operator.builtinOptionsType, ())
+    }
+
+
 def tensors_of(operator: Operator) -> list[int]:
     """Inputs, those left out aside, and outputs."""
     return [index for index in (*operator.inputs, *operator.outputs) if index >= 0]

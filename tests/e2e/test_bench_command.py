@@ -11,6 +11,7 @@ from exporters.formats.tflite.runner import TfliteRuntimeRunner
 from support.export_command import run
 
 FILES = ("text_int8.tflite", "features_int8.tflite", "text_int8.onnx", "features_int8.onnx")
+BYTES = ("bytes_int8.tflite", "bytes_int8.onnx")
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,18 @@ def test_all_files_run_in_all_runtimes(exported):
         assert file["cpu_ratio"]["median"] > 0
         assert file["size_bytes"] == (exported / file["path"]).stat().st_size
     assert document["command"].startswith("export-mobile bench text_int8.tflite")
+
+
+def test_files_that_take_bytes_get_those_of_the_text(exported):
+    document = json.loads(bench(exported, *BYTES, "--text", "café", "--runtime", "all", "--json"))
+    lite = 2 if TfliteRuntimeRunner.installed() else 1
+    given = [file["inputs"][0] for file in document["files"]]
+    assert [(one["name"], one["dtype"]) for one in given] == [("text", "uint8")] * (lite + 1)
+    size = json.loads((exported / "projection.json").read_text())["config"]["max_bytes"]
+    assert [one["shape"] for one in given] == [*([[1, size]] * lite), [1, 5]]
+    done = run("bench", BYTES[1], "--lengths", "8", cwd=exported)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith("Received: bytes_int8.onnx with text [1, 'length'].")
 
 
 def test_the_table_has_a_line_for_each_file_and_ratios_to_the_first(exported):

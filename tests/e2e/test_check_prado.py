@@ -21,7 +21,8 @@ from support.export_command import environment, run
 from support.shipped_files import BUNDLED, copy_of, one_row_worse, shuffled
 
 DATA = BUNDLED / "snips" / "eval.tsv"
-FILES = ["features_int8.onnx", "features_int8.tflite", "text_int8.onnx", "text_int8.tflite"]
+GRAPHS = ("bytes", "features", "text")
+FILES = [f"{graph}_int8.{target}" for graph in GRAPHS for target in ("onnx", "tflite")]
 LITE = "text_int8.tflite"
 
 
@@ -65,7 +66,7 @@ def test_an_export_of_a_bundled_model_brings_its_rows(exported):
 def test_a_file_against_its_own_baseline_passes(exported, baseline, tmp_path):
     done = run("check", exported, "--data", DATA, "--baseline", baseline, "--max-drop", "0.5", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "PASS: 4 files" in done.stdout
+    assert "PASS: 6 files" in done.stdout
     assert "0 rows worse, 0 better" in done.stdout
     assert re.search(r"301 rows are too few to see a drop of 0\.5 points: about [\d,]+ would do", done.stdout)
     assert done.stderr == ""

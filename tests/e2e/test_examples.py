@@ -91,7 +91,7 @@ def test_the_self_test_passes_on_every_file_and_fails_on_a_changed_answer(snips_
     out = run("self_test.py", snips_export).splitlines()
     assert out[0] == "inputs of 16 examples: equal"
     files = sorted(path.name for path in snips_export.iterdir() if path.suffix in (".tflite", ".onnx"))
-    assert len(files) == 4
+    assert len(files) == 6
     assert sorted(line.partition(": passed")[0] for line in out[1:]) == files
     copy = shutil.copytree(snips_export, tmp_path / "copy")
     document = json.loads((copy / "examples.json").read_text(encoding="utf-8"))

@@ -35,7 +35,7 @@ def load(folder: Path) -> dict:
 def assert_complete(folder: Path, recipe: str, lengths: tuple[int, ...] = (32, 128, 512)) -> dict:
     """What is true of every export that passes: the files, their sums, the checks, the report, times at `lengths`."""
     suffix = recipe.replace("-", "_")
-    models = [f"{graph}_{suffix}.{target}" for graph in ("features", "text") for target in ("tflite", "onnx")]
+    models = [f"{graph}_{suffix}.{target}" for graph in ("bytes", "features", "text") for target in ("tflite", "onnx")]
     assert everything_under(folder) == sorted([*models, *DOCUMENTS, "labels.txt", "projection.json"])
     assert_examples_fit_their_schema(folder)
     assert_report_is_whole(load(folder))
@@ -61,7 +61,7 @@ def assert_complete(folder: Path, recipe: str, lengths: tuple[int, ...] = (32, 1
     limits = [(row["candidate"], row["limit"], row["max_abs"]) for row in report["parity"] if row["limit"] is not None]
     assert all(difference <= limit for _, limit, difference in limits)
     exact = {candidate.split(" on ")[0] for candidate, limit, _ in limits if limit == 0}
-    assert exact >= {name for name in models if name.startswith("text")}
+    assert exact >= {name for name in models if name.startswith(("bytes", "text"))}
     assert {(row["file"], row["seq_len"]) for row in report["latency"]} >= {
         (name, length) for name in models if name.startswith("features") for length in lengths
     }
@@ -93,6 +93,8 @@ def test_the_default_run_writes_verified_files_of_both_formats(snips):
     assert report["data"]["eval_rows"] >= 280
     assert {row["stage"] for row in report["accuracy"]} >= {
         "Keras",
+        "bytes_int8.tflite on LiteRT",
+        "bytes_int8.onnx on ONNX Runtime",
         "text_int8.tflite on LiteRT",
         "text_int8.onnx on ONNX Runtime",
     }
@@ -251,7 +253,7 @@ def test_a_file_above_max_size_is_exit_code_4_and_is_written_all_the_same(main, 
     assert main(*flags(tiny_checkpoint, tmp_path / "out", "--max-size", "1KB")) == 4
     report = load(tmp_path / "out")
     assert not report["passed"]
-    assert [failure["gate"] for failure in report["failures"]] == ["size", "size"]
+    assert [failure["gate"] for failure in report["failures"]] == ["size"] * 3
     captured = capfd.readouterr()
     assert "size gate failed: features_float32.onnx: expected at most 1024 bytes" in captured.err
     assert "FAILED (size)" in captured.out

@@ -178,6 +178,7 @@ def test_a_new_recipe_is_one_entry_in_each_table_of_a_format(toy, tiny_checkpoin
     )
     assert report.passed, report.failures
     assert [file.name for file in report.model_files()] == [
+        "bytes_rounded.tflite",
         "features_rounded.tflite",
         "text_rounded.tflite",
         "features_rounded.graphdef",

@@ -1,9 +1,16 @@
+import dataclasses
+
 import numpy as np
 import onnx
 import pytest
 
+from exporters.bytes_in.settings import BytesIn
 from exporters.formats.base import get
+from exporters.formats.onnx import bytes_in as onnx_bytes_in
+from exporters.formats.tflite import bytes_in as tflite_bytes_in
 from quantize.onnx.dynamic import to_int8_dynamic as to_int8_dynamic_onnx
+from quantize.onnx.passes.label_outputs import label_outputs as label_outputs_onnx
+from quantize.onnx.passes.prepend_graph import prepend_graph as prepend_graph_onnx
 from quantize.onnx.passes.prepend_projection import prepend_projection as prepend_projection_onnx
 from quantize.onnx.regions import float_region
 from quantize.onnx.static import quantize_static as quantize_static_onnx
@@ -11,6 +18,10 @@ from quantize.onnx.weights import to_float16 as to_float16_onnx
 from quantize.recipe import RECIPES
 from quantize.tflite.flatbuffer import read_model, write_model
 from quantize.tflite.graph import op_name, schema
+from quantize.tflite.passes.compact import compact
+from quantize.tflite.passes.float_outputs import float_outputs
+from quantize.tflite.passes.label_outputs import label_outputs
+from quantize.tflite.passes.prepend_graph import prepend_graph
 from quantize.tflite.passes.prepend_projection import prepend_projection
 from quantize.tflite.static import quantize_static
 from quantize.tflite.weights import to_float16, to_float32, to_int8_dynamic
@@ -53,6 +64,80 @@ def test_text_in_files_are_judged_like_features_in_files(files, target):
         model = onnx.load_from_string(files["onnx", "int8"])
         content = prepend_projection_onnx(model, "projection1:").SerializeToString()
     assert get(target).open(content).audit(RECIPES["int8"]) == []
+
+
+FRONT = BytesIn(
+    config=dataclasses.replace(
+        tiny_files.projection().config.projection, pad_to=tiny_files.TEXT_LENGTH, max_bytes=64, distortion=0.0
+    )
+)
+
+
+def with_bytes_in(content: bytes, target: str, *, labels: bool = True) -> bytes:
+    """The file with the projection as builtin operators in front, as an export writes it."""
+    if target == "onnx":
+        model = prepend_graph_onnx(onnx.load_from_string(content), onnx_bytes_in.bytes_in_model(FRONT))
+        return (label_outputs_onnx(model, multi_label=False) if labels else model).SerializeToString()
+    model = read_model(content)
+    prepend_graph(model, tflite_bytes_in.bytes_in_model(FRONT))
+    float_outputs(model)
+    if labels:
+        label_outputs(model, multi_label=False)
+    compact(model, names=False)
+    return write_model(model)
+
+
+@pytest.fixture(scope="module")
+def bytes_files(files):
+    """Opened once: to read one takes longer than to judge it."""
+    return {
+        (target, recipe): get(target).open(with_bytes_in(files[target, recipe], target)) for target, recipe in files
+    }
+
+
+@pytest.mark.parametrize("target", ["tflite", "onnx"])
+@pytest.mark.parametrize("claimed", EVERYWHERE)
+@pytest.mark.parametrize("real", EVERYWHERE)
+def test_a_bytes_in_file_passes_as_its_own_recipe_and_as_no_other(bytes_files, target, real, claimed):
+    problems = bytes_files[target, real].audit(RECIPES[claimed])
+    assert bool(problems) == (real != claimed), problems
+
+
+def test_a_float_layer_behind_the_bytes_and_a_wrong_scale_of_the_features_are_found(files, bytes_files):
+    for edit, problem in ((set_float_product, "BATCH_MATMUL computes in float"), (set_input_scale, "scale 1 and zero")):
+        content = with_bytes_in(edited(files["tflite", "int8"], edit), "tflite", labels=False)
+        problems = get("tflite").open(content).audit(RECIPES["int8"])
+        assert any(problem in found for found in problems), problems
+    model = OnnxEdit(bytes_files["onnx", "int8"].content)
+    first = next(node for node in model.graph.node if node.op_type == "DequantizeLinear")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(0.5), "other_scale"))
+    first.input[1] = "other_scale"
+    assert "the int8 input must have scale 1 and zero point 0" in audit_onnx(model.model)
+
+
+def test_an_operator_that_stock_runtimes_do_not_know_is_found_in_a_bytes_in_file(bytes_files):
+    def add_custom(model, graph):
+        code = schema.OperatorCodeT()
+        code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.CUSTOM
+        code.customCode = "FlexStringLower"
+        model.operatorCodes.append(code)
+
+    content = edited(bytes_files["tflite", "int8"].content, add_custom)
+    (problem,) = get("tflite").open(content).audit(RECIPES["int8"])
+    assert problem.startswith("FlexStringLower is no builtin operator")
+    model = onnx.load_from_string(bytes_files["onnx", "int8"].content)
+    model.graph.node.append(onnx.helper.make_node("Lower", ["text"], ["lower"], domain="ai.onnx.contrib"))
+    assert any(problem.startswith("ai.onnx.contrib.Lower is no operator") for problem in audit_onnx(model))
+
+
+def audit_onnx(model: onnx.ModelProto) -> list[str]:
+    return get("onnx").open(model.SerializeToString()).audit(RECIPES["int8"])
+
+
+@pytest.mark.parametrize("recipe", EVERYWHERE)
+def test_bytes_in_files_run_from_tensorflow_lite_2_14_and_onnx_runtime_1_18_on(bytes_files, recipe):
+    found = [bytes_files[kind, recipe].min_runtime for kind in ("tflite", "onnx")]
+    assert found == ["TensorFlow Lite 2.14", "ONNX Runtime 1.18"]
 
 
 def edited(content: bytes, edit) -> bytes:

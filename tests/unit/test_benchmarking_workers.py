@@ -184,7 +184,7 @@ def job(path: Path) -> Job:
         path=str(path),
         format="onnx",
         runtime="onnxruntime",
-        given=("ids",),
+        projection=False,
         threads=1,
         signature=None,
         shapes={},

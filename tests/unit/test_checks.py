@@ -45,7 +45,7 @@ def batched_parity(tmp_path, recipe: str, edit=lambda model: None):
     path.write_bytes(write_model(model))
     model, host = tiny_files.projection(), HostProjection(PROJECTION)
     keras = KerasRunner(lambda features: {"logits": model.features_to_logits(features)}, inputs=("features",))
-    planned, _ = checks.for_projection(keras, place([features], lambda *_: path), rows=8)
+    planned, _ = checks.for_projection(keras, [], place([features], lambda *_: path), rows=8)
     data = TextRows(keys=TEXTS, targets=None, project=lambda texts: host.project(texts)[0])
     parities = verify(planned, [], data).parities
     (found,) = [parity for parity in parities if parity.candidate.endswith("(batch_8)")]

@@ -6,9 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from exporters.formats import runners
+from exporters.formats import runners, texts
 from exporters.formats.base import load_runner
 from exporters.formats.graph import trace
+from exporters.formats.model_file import TensorInfo
 from exporters.formats.onnx import runner as onnx_runner
 from exporters.formats.onnx.convert import to_onnx
 from exporters.formats.tflite import runner as tflite_runner
@@ -20,19 +21,46 @@ from quantize.tflite.graph import schema, tensor_name
 
 
 def test_tflite_texts_keep_nul_bytes_at_the_end():
-    values = tflite_runner.as_input([b"a\x00", b""])
+    values = tflite_runner.as_input([b"a\x00", b""], {"dtype": np.bytes_, "shape": [1]})
     assert values.dtype == object
     assert values.tolist() == [b"a\x00", b""]
 
 
 def test_onnx_texts_are_str_and_never_the_python_form_of_bytes():
-    assert onnx_runner.as_input(["é".encode(), b""]).tolist() == ["é", ""]
+    assert onnx_runner.as_input(["é".encode(), b""], "tensor(string)").tolist() == ["é", ""]
 
 
 def test_features_pass_unchanged():
     features = np.ones((2, 3, 4), np.int8)
-    assert tflite_runner.as_input(features) is features
-    assert onnx_runner.as_input(features) is features
+    assert tflite_runner.as_input(features, {"dtype": np.int8}) is features
+    assert onnx_runner.as_input(features, "tensor(int8)") is features
+
+
+def test_texts_are_padded_bytes_where_a_tflite_file_takes_uint8_and_what_is_too_long_is_cut():
+    values = tflite_runner.as_input([b"ab\x00", b"", b"abcdef"], {"dtype": np.uint8, "shape": [1, 4]})
+    assert values.dtype == np.uint8
+    assert values.tolist() == [[97, 98, 0, 0], [0, 0, 0, 0], [97, 98, 99, 100]]
+
+
+def test_onnx_takes_bytes_as_they_are_and_one_zero_for_no_text():
+    assert onnx_runner.as_input(["é".encode()], "tensor(uint8)").tolist() == [[0xC3, 0xA9]]
+    assert onnx_runner.as_input([b""], "tensor(uint8)").tolist() == [[0]]
+
+
+def test_only_an_input_called_text_of_type_uint8_takes_bytes():
+    def info(name, dtype, shape):
+        return TensorInfo(name=name, dtype=dtype, shape=shape)
+
+    assert texts.takes_bytes(info("text", "uint8", (1, 64)))
+    assert texts.takes_bytes(info("serving_default_text:0", "uint8", (1, "length")))
+    assert not texts.takes_bytes(info("image", "uint8", (1, 64)))
+    assert not texts.takes_bytes(info("text", "string", (1,)))
+
+
+@pytest.mark.parametrize("name", [b"ExportMobileSequenceProjection", b"ExportMobile>SequenceProjection"])
+def test_a_file_holds_the_projection_op_or_not_by_its_content(name):
+    assert texts.holds_projection(b"TFL3 " + name)
+    assert not texts.holds_projection(b"TFL3 text")
 
 
 def test_the_last_batch_is_filled_for_graphs_of_fixed_size():
@@ -77,8 +105,8 @@ def test_batches_of_long_rows_are_small_and_never_empty():
     assert runners.batch_rows(4096 * 4096) == 1
 
 
-@pytest.mark.parametrize("takes", ["features", "text"])
-def test_tflite_runtime_beside_numpy_2_is_refused_in_one_line_for_both_graphs(monkeypatch, takes):
+@pytest.mark.parametrize("content", [b"", b"ExportMobileSequenceProjection"])
+def test_tflite_runtime_beside_numpy_2_is_refused_in_one_line_with_the_op_and_without(monkeypatch, content):
     loader = tflite_runner.tflite_loader
     version = loader.importlib.metadata.version
     monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
@@ -87,7 +115,7 @@ def test_tflite_runtime_beside_numpy_2_is_refused_in_one_line_for_both_graphs(mo
         loader.importlib.metadata, "version", lambda name: "2.1.0" if name == "numpy" else version(name)
     )
     with pytest.raises(InputError, match=r"^tflite-runtime needs numpy below 2\. Received: numpy 2\.1\.0\."):
-        tflite_runner.make_interpreter(b"", inputs=(takes,), runtime="tflite-runtime")
+        tflite_runner.make_interpreter(content, runtime="tflite-runtime")
 
 
 def several_outputs(batch: int):

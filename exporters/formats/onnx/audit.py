@@ -13,6 +13,8 @@ import onnx
 
 from exporters.formats.model_file import MIN_WEIGHT_ELEMENTS, Check
 from exporters.formats.onnx.tensors import OnnxGraph
+from exporters.formats.onnx.walk import STANDARD, full_name, nodes_of
+from exporters.formats.texts import takes_bytes
 from quantize.int4 import is_dense_fit, is_table_fit
 from quantize.onnx.operators import BIAS, DYNAMIC, LINEAR, LOOKUP, SCALE_KEEPING, WEIGHTED, is_grouped
 from quantize.onnx.passes.prepend_projection import OP_TYPE as PROJECTION
@@ -20,6 +22,8 @@ from quantize.onnx.regions import float_region
 
 if TYPE_CHECKING:
     from exporters.formats.onnx.file import OnnxFile
+
+_OF_LOGITS = ("ArgMax", "Sigmoid", "Softmax")
 
 
 def _check_int8(graph: OnnxGraph) -> Iterator[str]:
@@ -31,7 +35,7 @@ def _check_int8(graph: OnnxGraph) -> Iterator[str]:
         yield "ReduceSum was quantized: use ReduceMean"
     if not any(counts[name] for name in WEIGHTED):
         yield "no operator with weights"
-    kept = {id(graph.nodes[position]) for position in float_region(graph.nodes)}
+    kept = {id(graph.nodes[position]) for position in float_region(graph.nodes)} | _behind_outputs(graph)
     for node in graph.nodes:
         if node.op_type == "QuantizeLinear":
             yield from _check_quantize(graph, node)
@@ -45,6 +49,11 @@ def _check_int8(graph: OnnxGraph) -> Iterator[str]:
     integers = [name for name, kind in graph.inputs.items() if kind == onnx.TensorProto.INT8]
     for name in (*integers, *(node.output[0] for node in graph.nodes if node.op_type == PROJECTION)):
         yield from _check_input(graph, name)
+
+
+def _behind_outputs(graph: OnnxGraph) -> set[int]:
+    """Ids of the operators that make probabilities and the best label of logits, which are an output themselves."""
+    return {id(node) for node in graph.nodes if node.op_type in _OF_LOGITS and node.input[0] in graph.outputs}
 
 
 def _is_dequantized(graph: OnnxGraph, name: str) -> bool:
@@ -87,8 +96,11 @@ def _check_quantize(graph: OnnxGraph, node: Any) -> Iterator[str]:
 def _check_dequantize(graph: OnnxGraph, node: Any) -> Iterator[str]:
     """An activation must be read as it was written."""
     source = graph.origin(node.input[0])
+    if source is not None and source.op_type not in ("QuantizeLinear", LOOKUP) and node.input[0] not in graph.fixed:
+        yield from _check_input_scale(graph, node)  # features that the file computes itself
+        return
     if source is None or source.op_type != "QuantizeLinear":
-        return  # a constant or the input, which have their own checks
+        return  # a constant, a row of one or the input, which have their own checks
     pairs = list(zip(source.input[1:], node.input[1:], strict=False))
     if len(source.input) != len(node.input) or any(
         not np.array_equal(graph.constants.get(one, np.nan), graph.constants.get(other, np.nan)) for one, other in pairs
@@ -136,9 +148,13 @@ def _check_input(graph: OnnxGraph, name: str) -> Iterator[str]:
         if node is None or node.op_type != "DequantizeLinear":
             yield f"the int8 input is read by {node.op_type if node else 'nobody'}, not by DequantizeLinear"
             continue
-        scale, *zero = (graph.constants.get(item, np.array(np.nan)) for item in node.input[1:])
-        if scale.tolist() != 1.0 or any(np.any(item) for item in zero):
-            yield "the int8 input must have scale 1 and zero point 0"
+        yield from _check_input_scale(graph, node)
+
+
+def _check_input_scale(graph: OnnxGraph, node: Any) -> Iterator[str]:
+    scale, *zero = (graph.constants.get(item, np.array(np.nan)) for item in node.input[1:])
+    if scale.tolist() != 1.0 or any(np.any(item) for item in zero):
+        yield "the int8 input must have scale 1 and zero point 0"
 
 
 def _check_dynamic(graph: OnnxGraph) -> Iterator[str]:
@@ -189,7 +205,7 @@ def _found_while_running(graph: OnnxGraph, node: Any) -> bool:
 
 
 def _check_fp16(graph: OnnxGraph) -> Iterator[str]:
-    large = [values for values in graph.constants.values() if values.size >= MIN_WEIGHT_ELEMENTS]
+    large = [values for values in graph.weights.values() if values.size >= MIN_WEIGHT_ELEMENTS]
     kinds = Counter(values.dtype.name for values in large)
     if not kinds["float16"]:
         yield "no float16 weights"
@@ -199,7 +215,7 @@ def _check_fp16(graph: OnnxGraph) -> Iterator[str]:
 
 
 def _check_float32(graph: OnnxGraph) -> Iterator[str]:
-    kinds = Counter(values.dtype.name for values in graph.constants.values())
+    kinds = Counter(values.dtype.name for values in graph.weights.values())
     for kind in ("float16", "int8", "uint8"):
         if kinds[kind]:
             yield f"{kinds[kind]} constants are {kind}"
@@ -208,9 +224,19 @@ def _check_float32(graph: OnnxGraph) -> Iterator[str]:
             yield f"{node.op_type} in a float model"
 
 
+def _check_stock(file: "OnnxFile") -> Iterator[str]:
+    """A file that takes the bytes of a text is for runtimes without any custom operator."""
+    if any(takes_bytes(info) for one in file.signatures.values() for info in one.inputs):
+        for name in dict.fromkeys(
+            full_name(node) for node in nodes_of(file.model.graph) if node.domain not in STANDARD
+        ):
+            yield f"{name} is no operator of the standard: a bytes-in file needs stock runtimes alone"
+
+
 def _of_graph(check: Callable[[OnnxGraph], Iterator[str]]) -> Check:
     def found(file: "OnnxFile") -> Iterator[str]:
-        return check(file.graph)
+        yield from check(file.graph)
+        yield from _check_stock(file)
 
     return found
 

@@ -1,11 +1,10 @@
 """ONNX as a `Format`."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporters.formats.base import Artifact, Calibration, Format, Runtime, TimedGraph, TimedRun
-from exporters.formats.tensor_names import TEXT
+from exporters.formats.tensor_names import BYTES, TEXT
 from quantize.recipe import Recipe, entry
 
 if TYPE_CHECKING:
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
     from exporters.anatomy.parts import Parts
     from exporters.anatomy.runtime_plan import RuntimePlan
-    from exporters.formats.graph import Graph
+    from exporters.formats.graph import BytesGraph, Graph
     from exporters.formats.onnx.file import OnnxFile
     from exporters.formats.runners import Feed, Runner
     from exporters.profiling.parts import OpGraph, Plan
@@ -59,7 +58,10 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
         if graph.any_length and not longest(quantized):
             set_longest(quantized, graph.inputs[0].shape[0])
         # Serialized at once: a pass may edit in place what it was given.
-        contents = {graph.name: quantized.SerializeToString(deterministic=True)}
+        contents = {}
+        if graph.bytes_in is not None:
+            contents[BYTES] = _with_bytes_in(quantized, graph.bytes_in).SerializeToString(deterministic=True)
+        contents[graph.name] = quantized.SerializeToString(deterministic=True)
         if graph.projection is not None:
             contents[TEXT] = prepend_projection(quantized, graph.projection).SerializeToString(deterministic=True)
         return [
@@ -99,14 +101,14 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
     def timed_graph(
         self,
         *,
-        inputs: Iterable[str],
         runtime: str,  # noqa: ARG002 - there is one
+        projection: bool = False,  # noqa: ARG002 - asked of the file when it is loaded: there is nothing to try first
         threads: int = 1,
         signature: str | None = None,  # noqa: ARG002 - a file has one
     ) -> TimedGraph:
         from exporters.formats.onnx.timed_graph import OnnxTimedGraph
 
-        return OnnxTimedGraph(inputs=inputs, threads=threads)
+        return OnnxTimedGraph(threads=threads)
 
     def parts(self, file: "OnnxFile") -> "Parts":
         from exporters.formats.onnx.anatomy import parts
@@ -127,6 +129,17 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
         from exporters.formats.onnx import profile
 
         return profile.measure(file, plan, feed, rounds)
+
+
+def _with_bytes_in(features: "onnx.ModelProto", wanted: "BytesGraph") -> "onnx.ModelProto":
+    from exporters.formats.onnx.bytes_in import bytes_in_model
+    from quantize.onnx.graph import set_longest
+    from quantize.onnx.passes.label_outputs import label_outputs
+    from quantize.onnx.passes.prepend_graph import prepend_graph
+
+    model = prepend_graph(features, bytes_in_model(wanted.front))
+    set_longest(model, wanted.front.max_bytes)
+    return label_outputs(model, multi_label=wanted.multi_label) if wanted.labels else model
 
 
 FORMAT = OnnxFormat()

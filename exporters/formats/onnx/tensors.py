@@ -78,6 +78,16 @@ class OnnxGraph:
                 yield values
 
     @functools.cached_property
+    def weights(self) -> dict[str, np.ndarray]:
+        """Constants that stand for numbers of the model; not those of operators on whole numbers."""
+        whole = {id(node) for node in self.nodes if node.op_type not in LINEAR and not self._has_float(node)}
+        others = {name for node in self.nodes if id(node) not in whole for name in node.input}
+        return {name: values for name, values in self.constants.items() if name in others}
+
+    def _has_float(self, node: Any) -> bool:
+        return any(self.is_float(name) for name in (*node.input, *node.output))
+
+    @functools.cached_property
     def packed(self) -> set[str]:
         """Constants with two numbers of 4 bits in a byte, which are taken apart, some behind a look-up."""
         found = set[str]()

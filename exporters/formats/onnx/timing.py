@@ -9,7 +9,7 @@ from exporters.formats.runners import Feed
 
 
 def start(content: bytes, feed: Feed) -> TimedRun:
-    graph = OnnxTimedGraph(inputs=feed)
+    graph = OnnxTimedGraph()
     graph.load(content)
 
     def again(feed: Feed) -> Callable[[], Any]:

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exporters.formats.model_file import MIN_WEIGHT_ELEMENTS, Check
+from exporters.formats.texts import takes_bytes
 from exporters.formats.tflite.tensors import (
+    FLOATS,
+    borders,
     constants,
     elements,
     kind,
@@ -20,7 +23,7 @@ from exporters.formats.tflite.tensors import (
     zero_points,
 )
 from quantize.int4 import is_dense_fit, is_table_fit
-from quantize.tflite.graph import is_constant, op_name
+from quantize.tflite.graph import builtin_code, called_graphs, is_constant, op_name, schema, text
 from quantize.tflite.operators import DENSE, DYNAMIC_FLOAT, LOOKUP, WEIGHTED
 from quantize.tflite.passes.prepend_projection import CUSTOM_OP
 from quantize.tflite.regions import float_region, ranking_region
@@ -28,7 +31,7 @@ from quantize.tflite.regions import float_region, ranking_region
 if TYPE_CHECKING:
     from exporters.formats.tflite.file import TfliteFile
 
-FLOATS = ("FLOAT32", "FLOAT16")
+_OF_LOGITS = ("ARG_MAX", "LOGISTIC", "SOFTMAX")
 
 
 def _check_int8(model: Any, graph: Any) -> Iterator[str]:
@@ -42,7 +45,8 @@ def _check_int8_full(model: Any, graph: Any) -> Iterator[str]:
 
 
 def _check_static(model: Any, graph: Any, region: set[int], *, float_weights: tuple[str, ...] = ()) -> Iterator[str]:
-    allowed = _allowed_in_float(model, graph, {id(graph.operators[position]) for position in region})
+    inside = {id(graph.operators[position]) for position in region} | _behind_outputs(model, graph)
+    allowed = _allowed_in_float(model, graph, inside)
     for operator in graph.operators:
         name = op_name(model, operator)
         if name == CUSTOM_OP or id(operator) in allowed:
@@ -52,11 +56,21 @@ def _check_static(model: Any, graph: Any, region: set[int], *, float_weights: tu
         indices = [int(i) for i in (*operator.inputs, *operator.outputs) if i >= 0]
         if any(kind(graph.tensors[i]) in FLOATS for i in indices):
             yield f"{name} computes in float"
-    for index in (*graph.inputs, *_projection_outputs(model, graph)):
-        tensor = graph.tensors[int(index)]
+    given = [graph.tensors[int(index)] for index in (*graph.inputs, *_projection_outputs(model, graph))]
+    for tensor in (*given, *borders(graph)):
         if kind(tensor) == "INT8" and (scales(tensor).tolist() != [1.0] or zero_points(tensor).tolist() != [0]):
             yield f"the int8 input must have scale 1 and zero point 0, not {scales(tensor)} and {zero_points(tensor)}"
     yield from _check_int8_weights(model, graph, float_weights)
+
+
+def _behind_outputs(model: Any, graph: Any) -> set[int]:
+    """Ids of the operators that make probabilities and the best label of logits, which are an output themselves."""
+    outputs = {int(i) for i in graph.outputs}
+    return {
+        id(operator)
+        for operator in graph.operators
+        if op_name(model, operator) in _OF_LOGITS and outputs.issuperset((int(operator.inputs[0]), *operator.outputs))
+    }
 
 
 def _allowed_in_float(model: Any, graph: Any, region: set[int]) -> set[int]:
@@ -185,9 +199,28 @@ def _check_float32(model: Any, graph: Any) -> Iterator[str]:
             yield f"{kinds[dtype]} constants are {dtype.lower()}"
 
 
+def _check_called(model: Any, graph: Any) -> Iterator[str]:
+    """A graph that operators call prepares texts: whole numbers alone."""
+    for operator in graph.operators:
+        if any(kind(graph.tensors[i]) in FLOATS for i in (*operator.inputs, *operator.outputs) if i >= 0):
+            yield f"{op_name(model, operator)} computes in float in a graph that is called"
+
+
+def _check_stock(file: "TfliteFile") -> Iterator[str]:
+    """A file that takes the bytes of a text is for runtimes without any custom operator; flex operators are such."""
+    if not any(takes_bytes(info) for one in file.signatures.values() for info in one.inputs):
+        return
+    for code in file.model.operatorCodes:
+        if builtin_code(code) == schema.BuiltinOperator.CUSTOM:
+            yield f"{text(code.customCode)} is no builtin operator: a bytes-in file needs stock runtimes alone"
+
+
 def _of_all_graphs(check: Callable[[Any, Any], Iterator[str]]) -> Check:
     def found(file: "TfliteFile") -> Iterator[str]:
-        return (problem for graph in file.model.subgraphs for problem in check(file.model, graph))
+        called = called_graphs(file.model)
+        for number, graph in enumerate(file.model.subgraphs):
+            yield from (_check_called if number in called else check)(file.model, graph)
+        yield from _check_stock(file)
 
     return found
 

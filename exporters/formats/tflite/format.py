@@ -1,22 +1,23 @@
 """TFLite as a `Format`."""
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporters.formats.base import Artifact, Calibration, Format, Runtime, TimedGraph, TimedRun
-from exporters.formats.tensor_names import SIGNATURE, TEXT
+from exporters.formats.tensor_names import BYTES, SIGNATURE, TEXT
 from quantize.recipe import Recipe, entry
 
 if TYPE_CHECKING:
     from exporters.anatomy.parts import Parts
     from exporters.anatomy.runtime_plan import RuntimePlan
-    from exporters.formats.graph import Graph
+    from exporters.formats.graph import BytesGraph, Graph
     from exporters.formats.runners import Feed, Runner
     from exporters.formats.tflite.file import TfliteFile
     from exporters.profiling.parts import OpGraph, Plan
     from exporters.profiling.timing import Timing
+    from quantize.tflite.graph import Model
 
 
 class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
@@ -86,11 +87,11 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
         return start(content, feed)
 
     def timed_graph(
-        self, *, inputs: Iterable[str], runtime: str, threads: int = 1, signature: str | None = None
+        self, *, runtime: str, projection: bool = False, threads: int = 1, signature: str | None = None
     ) -> TimedGraph:
         from exporters.formats.tflite.timed_graph import TfliteTimedGraph
 
-        return TfliteTimedGraph(inputs=inputs, runtime=runtime, threads=threads, signature=signature)
+        return TfliteTimedGraph(runtime=runtime, projection=projection, threads=threads, signature=signature)
 
     def other_runtimes(self, path: Path, *, inputs: tuple[str, ...]) -> "list[Runner]":
         from exporters.formats.tflite.runner import TfliteRuntimeRunner
@@ -145,12 +146,32 @@ def _quantized(
         yield graph.name, quantize(first, ranges)
         return
     parts = {name: read_model(quantize(content, ranges)) for name, content in models.items()}
+    if graph.bytes_in is not None:
+        yield BYTES, write_model(_with_bytes_in(next(iter(parts.values())), graph.bytes_in, recipe))
     yield graph.name, write_model(merge_signatures(parts))
     if graph.projection is not None:
         text = copy.deepcopy(next(iter(parts.values())))
         prepend_projection(text, graph.projection)
         compact(text)
         yield TEXT, write_model(text)
+
+
+def _with_bytes_in(features: "Model", wanted: "BytesGraph", recipe: Recipe) -> "Model":
+    """Inner tensors have no names: nearly all of the front's are alike, and equal ones are stored once."""
+    from exporters.formats.tflite.bytes_in import bytes_in_model
+    from quantize.tflite.passes.compact import compact
+    from quantize.tflite.passes.float_outputs import float_outputs
+    from quantize.tflite.passes.label_outputs import label_outputs
+    from quantize.tflite.passes.prepend_graph import prepend_graph
+
+    model = copy.deepcopy(features)
+    prepend_graph(model, bytes_in_model(wanted.front))
+    if recipe.has_float:
+        float_outputs(model)
+    if wanted.labels:
+        label_outputs(model, multi_label=wanted.multi_label)
+    compact(model, names=False)
+    return model
 
 
 FORMAT = TfliteFormat()

@@ -3,7 +3,7 @@
 import io
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from exporters.formats.runners import (
     fill,
     in_batches,
 )
-from exporters.formats.tensor_names import SIGNATURE, TEXT
+from exporters.formats.tensor_names import SIGNATURE
+from exporters.formats.texts import as_bytes, holds_projection
 from exporters.formats.tflite.runtime_worker import RUNTIME as TFLITE_RUNTIME
 from exporters.formats.tflite.runtime_worker import request
 from models_tf.ops.projection import tflite_loader
@@ -42,14 +43,14 @@ class TfliteRunner:
         signature: str = SIGNATURE,
         padded: bool = False,
     ) -> None:
-        interpreter = make_interpreter(content, inputs=inputs, runtime=runtime)
+        interpreter = make_interpreter(content, runtime=runtime)
         available = interpreter.get_signature_list()
         if signature not in available:
             raise ValueError(f"{name} must have the signature {signature}. Received: {', '.join(available)}.")
         self._run = interpreter.get_signature_runner(signature)
         details = self._run.get_input_details()
         check_inputs(name, inputs, details)
-        self.inputs = inputs
+        self.inputs, self._details = inputs, details
         shape = details[inputs[0]]["shape"]
         self._batch = int(shape[0]) if len(shape) else 1
         self._any_length = not padded and all(_takes_any_length(detail) for detail in details.values())
@@ -69,7 +70,8 @@ class TfliteRunner:
         return in_batches(given, self._batch_of, size=self._batch, any_length=self._any_length, timed=self._timed)
 
     def _batch_of(self, batch: Feed) -> Outputs:
-        answers = self._run(**{name: fill(as_input(values), self._batch) for name, values in batch.items()})
+        given = {name: as_input(values, self._details[name]) for name, values in batch.items()}
+        answers = self._run(**{name: fill(values, self._batch) for name, values in given.items()})
         return {
             name: (value.astype(np.float32) - zero_point) * np.float32(scale)
             for name, value in answers.items()
@@ -105,11 +107,9 @@ class TfliteRuntimeRunner:
             return dict(arrays)
 
 
-def make_interpreter(
-    content: bytes, *, inputs: Iterable[str] = (), runtime: str = LITERT, threads: int = 1, **options: Any
-) -> Any:
-    """Text-in files get the projection op; all others must run without it, which this proves."""
-    if TEXT in inputs:
+def make_interpreter(content: bytes, *, runtime: str = LITERT, threads: int = 1, **options: Any) -> Any:
+    """Files that hold the projection op get it; all others must run without it, which this proves."""
+    if holds_projection(content):
         return tflite_loader.interpreter(content, runtime=runtime, num_threads=threads, **options)
     tflite_loader.check_company(runtime)
     module = tflite_loader.import_interpreter(runtime)
@@ -122,9 +122,15 @@ def _takes_any_length(detail: Mapping[str, Any]) -> bool:
     return len(sizes) > 1 and sizes[1] == -1 and sizes[0] != -1
 
 
-def as_input(values: Values) -> np.ndarray:
-    """Texts as TFLite's Python interface takes them: dtype object, since numpy's byte strings lose trailing NULs."""
-    return values if isinstance(values, np.ndarray) else np.array([*values, b""], object)[:-1]
+def as_input(values: Values, detail: Mapping[str, Any]) -> np.ndarray:
+    """Texts as the input takes them, by what the runtime says of it: as bytes, or as strings, for which TFLite's Python
+    interface wants dtype object, since numpy's byte strings lose trailing NULs.
+    """
+    if isinstance(values, np.ndarray):
+        return values
+    if detail["dtype"] == np.uint8:
+        return as_bytes(values, int(detail["shape"][-1]))
+    return np.array([*values, b""], object)[:-1]
 
 
 def _import_root() -> Path:

@@ -9,6 +9,8 @@ from exporters.formats.model_file import MIN_WEIGHT_ELEMENTS
 from quantize.tflite.graph import TYPE_NAMES, is_constant, looks_up_positions, op_name
 from quantize.tflite.operators import BIAS, LOOKUP, WEIGHTED
 
+FLOATS = ("FLOAT32", "FLOAT16")
+
 
 def kind(tensor: Any) -> str:
     """FLOAT32 and so on."""
@@ -52,12 +54,28 @@ def tables(model: Any, graph: Any) -> Iterator[Any]:
             tensor = graph.tensors[operator.inputs[0]]
             # A table of whole numbers (an order of tokens) is looked up as it is: there is nothing to round.
             large = is_constant(model, tensor) and elements(tensor) >= MIN_WEIGHT_ELEMENTS
-            if large and kind(tensor) not in ("INT32", "INT64"):
+            if large and kind(tensor) not in ("INT32", "INT64") and not _is_whole(graph, operator):
                 yield tensor
 
 
 def constants(model: Any, graph: Any) -> Iterator[Any]:
-    return (tensor for tensor in graph.tensors if is_constant(model, tensor))
+    """Those that stand for numbers of the model; not those of operators on whole numbers."""
+    others = {index for operator in graph.operators if not _is_whole(graph, operator) for index in operator.inputs}
+    return (graph.tensors[index] for index in sorted(others) if index >= 0 and is_constant(model, graph.tensors[index]))
+
+
+def borders(graph: Any) -> Iterator[Any]:
+    """Quantized tensors that operators on whole numbers make: the features, in a file that computes them itself."""
+    for operator in graph.operators:
+        if _is_whole(graph, operator):
+            yield from (graph.tensors[index] for index in operator.outputs if scales(graph.tensors[index]).size)
+
+
+def _is_whole(graph: Any, operator: Any) -> bool:
+    """Whether an operator takes whole numbers, without a scale, and makes no float of them."""
+    given = [graph.tensors[index] for index in operator.inputs if index >= 0]
+    made = [graph.tensors[index] for index in operator.outputs]
+    return not any(kind(tensor) in FLOATS for tensor in (*given, *made)) and not any(scales(t).size for t in given)
 
 
 def parameters(model: Any, graph: Any) -> int:

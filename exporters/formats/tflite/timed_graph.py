@@ -1,14 +1,14 @@
 """A .tflite graph in LiteRT or tflite-runtime, step by step. See `TimedGraph`."""
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from exporters.formats.model_file import TensorInfo
 from exporters.formats.runners import Feed
-from exporters.formats.tensor_names import TEXT, plain_name
+from exporters.formats.tensor_names import plain_name
 from exporters.formats.tflite.runner import LITERT, as_input, make_interpreter
 from models_tf.ops.projection import tflite_loader
 
@@ -21,14 +21,13 @@ class TfliteTimedGraph:
     run: Callable[[], Any]
 
     def __init__(
-        self, *, inputs: Iterable[str], runtime: str = LITERT, threads: int = 1, signature: str | None = None
+        self, *, runtime: str = LITERT, projection: bool = False, threads: int = 1, signature: str | None = None
     ) -> None:
-        names = tuple(inputs)
-        if TEXT in names:
+        if projection:
             tflite_loader.check_runtime(runtime)
         tflite_loader.check_company(runtime)
         tflite_loader.import_interpreter(runtime)
-        self._make = functools.partial(make_interpreter, inputs=names, runtime=runtime, threads=threads)
+        self._make = functools.partial(make_interpreter, runtime=runtime, threads=threads)
         self._signature = signature
 
     def load(self, content: bytes) -> None:
@@ -48,7 +47,7 @@ class TfliteTimedGraph:
         )
 
     def feed(self, feed: Feed) -> None:
-        rows = {name: as_input(row) for name, row in feed.items()}
+        rows = {name: as_input(row, self._details[name]) for name, row in feed.items()}
         if self._signature is not None:
             self._rows = rows
             self.run = functools.partial(self._runner, **rows)

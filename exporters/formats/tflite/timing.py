@@ -5,11 +5,12 @@ from typing import Any
 
 from exporters.formats.base import TimedRun
 from exporters.formats.runners import Feed
+from exporters.formats.texts import holds_projection
 from exporters.formats.tflite.timed_graph import TfliteTimedGraph
 
 
 def start(content: bytes, feed: Feed) -> TimedRun:
-    graph = TfliteTimedGraph(inputs=feed)
+    graph = TfliteTimedGraph(projection=holds_projection(content))
     graph.load(content)
 
     def again(feed: Feed) -> Callable[[], Any]:

@@ -30,12 +30,12 @@ from quantize.tflite.graph import (
     schema,
     tensors_of,
 )
-from quantize.tflite.passes.name_tensors import name_tensors
+from quantize.tflite.passes.name_tensors import name_tensors, strip_names
 
 
 @rewrite(ensures=(in_order, nothing_unused))
-def compact(model: Model) -> None:
-    """Edits the model in place."""
+def compact(model: Model, *, names: bool = True) -> None:
+    """Edits the model in place. Without `names` inner tensors have none, so that equal ones are stored once."""
     model.description = None
     model.metadata = None
     model.metadataBuffer = None
@@ -56,7 +56,10 @@ def compact(model: Model) -> None:
                 operator.mutatingVariableInputs = None
     _share_buffers(model)
     _drop_unused_codes(model)
-    name_tensors(model)
+    if names:
+        name_tensors(model)
+    else:
+        strip_names(model)
 
 
 def drop_unused(model: Model) -> None:
