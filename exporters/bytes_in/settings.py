@@ -1,6 +1,8 @@
 """`BytesIn`: a projection that a graph of builtin operators can compute, and the sizes of that graph."""
 
-import dataclasses
+import itertools
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from exporters.bytes_in.tables import CharacterTable, character_table
@@ -89,14 +91,15 @@ class BytesIn:
         return (most + (BLOCK - 1) * min(self.tokens, self.max_bytes)) // BLOCK + 1
 
 
-def default_max_bytes(tokens: int, longest: int) -> int:
-    """For texts of at most `longest` bytes: four bytes for each token, or what holds the longest text, in steps of 64.
-
-    Longer texts are cut, so the longest one counts up to 16 bytes for each token.
+def default_max_bytes(tokens: int, texts: Iterable[bytes]) -> int:
+    """Room for what is read of each text, in steps of 64 bytes: from 4 up to 16 bytes for each token, so that one odd
+    text does not make the graph of all others large.
     """
-    wanted = max(4 * tokens, min(longest, 16 * tokens), MIN_BYTES)
-    return min(-(-wanted // 64) * 64, MAX_BYTES)
+    needed = max((bytes_read(text, tokens) for text in texts), default=0)
+    return min(-(-max(min(needed, 16 * tokens), 4 * tokens, MIN_BYTES) // 64) * 64, MAX_BYTES)
 
 
-def with_max_bytes(config: ProjectionConfig, max_bytes: int) -> ProjectionConfig:
-    return dataclasses.replace(config, max_bytes=max_bytes)
+def bytes_read(text: bytes, tokens: int) -> int:
+    """The end of the last word among so many; separators make more tokens, never fewer."""
+    found = re.finditer(rb"[^ ]+", text)
+    return max((match.end() for match in itertools.islice(found, tokens)), default=0)

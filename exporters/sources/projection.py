@@ -77,8 +77,8 @@ class ProjectionSource:
         config = self.projection
         if BYTES in self.graphs:
             parts = [part for part in (rows.evaluation, rows.calibration) if part is not None]
-            longest = max(len(text.encode()) for part in parts for text in part.keys)
-            wanted = self.request.max_bytes or config.max_bytes or default_max_bytes(config.pad_to, longest)
+            texts = (text.encode() for part in parts for text in part.keys)
+            wanted = self.request.max_bytes or config.max_bytes or default_max_bytes(config.pad_to, texts)
             config = BytesIn(config=dataclasses.replace(config, max_bytes=wanted)).config
         return HostProjection(config)
 

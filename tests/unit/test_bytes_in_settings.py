@@ -63,19 +63,22 @@ def test_too_few_and_too_many_bytes_are_refused(max_bytes):
 
 
 @pytest.mark.parametrize(
-    ("tokens", "longest", "bytes_"),
+    ("tokens", "texts", "bytes_"),
     [
-        (32, 40, 128),
-        (32, 129, 192),
-        (32, 10_000, 512),
-        (1, 0, 64),
-        (64, 100, 256),
-        (4096, 0, 16_384),
-        (4096, 10**9, MAX_BYTES),
+        (32, [], 128),
+        (32, [b"a" * 40], 128),
+        (32, [b"a" * 40, b"a" * 129], 192),
+        (32, [b"word " * 1000], 192),  # 32 words end after 159 bytes
+        (2, [b"  aa  bb  " + b"c" * 500], 64),
+        (8, [b"a" * 60 + b" " * 30 + b"b" * 10 + b" c"], 128),
+        (64, ["ä".encode() * 150], 320),
+        (4096, [], 16_384),
+        (32, [b"a" * 10**6], 512),
+        (4096, [b"a" * 10**6], MAX_BYTES),
     ],
 )
-def test_the_default_room_follows_tokens_and_texts(tokens, longest, bytes_):
-    assert default_max_bytes(tokens, longest) == bytes_
+def test_the_default_room_holds_what_is_read_of_every_text(tokens, texts, bytes_):
+    assert default_max_bytes(tokens, texts) == bytes_
 
 
 VOCABULARY = dataclasses.replace(CONFIG, vocabulary="abcdkßéд日\x00")
