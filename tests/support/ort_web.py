@@ -26,14 +26,14 @@ def missing() -> str:
 
 
 def run(models: Sequence[Any], rows: Sequence[Sequence[Mapping[str, np.ndarray]]], folder: Path) -> list[list[dict]]:
-    """For each model the answers of each of its rows, by name."""
+    """For each model the answers of each of its rows, by name. What they took is in `times.json` of the folder."""
     job = []
     for number, (model, own) in enumerate(zip(models, rows, strict=True)):
         path = folder / f"{number}.onnx"
         path.write_bytes(model.SerializeToString())
         job.append({"model": str(path), "rows": [{name: _given(array) for name, array in row.items()} for row in own]})
     (folder / "job.json").write_text(json.dumps(job))
-    command = ["node", str(SCRIPT), str(folder / "job.json"), str(folder / "result.json")]
+    command = ["node", str(SCRIPT), *(str(folder / name) for name in ("job.json", "result.json", "times.json"))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
