@@ -10,6 +10,7 @@ import secrets
 import shlex
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from exporters.benchmarking.result import FileBench, facts
 from exporters.benchmarking.statistics import Times, summarize
 from exporters.formats.model_file import TensorInfo
 from exporters.formats.tensor_names import TEXT, plain_name
+from exporters.formats.texts import as_bytes, holds_projection, takes_bytes
 from exporters.formats.tflite.file import TfliteFile
 from models_tf.errors import InputError
 
@@ -90,7 +92,8 @@ def connect(request: BenchRequest) -> Adb:
 
 def measure(request: BenchRequest, files: Mapping[Path, TfliteFile], adb: Adb) -> list[FileBench]:
     """All files in turn, for each round one run of the binary. A time is the median of such a run."""
-    commands = [[*map(shlex.quote, _flags(request, files[path]))] for path in request.files]
+    flags = [_flags(request, files[path]) for path in request.files]
+    texts = [_text(request, files[path]) for path in request.files]
     outputs: list[list[str]] = [[] for _ in request.files]
     runs: list[list[Parsed]] = [[] for _ in request.files]
     with _folder(adb) as folder:
@@ -99,6 +102,10 @@ def measure(request: BenchRequest, files: Mapping[Path, TfliteFile], adb: Adb) -
         adb.done("shell", "chmod", "755", binary)
         for number, path in enumerate(request.files):
             adb.done("push", _absolute(path), f"{folder}/{number}.tflite")
+            if texts[number]:
+                _push(adb, texts[number], f"{folder}/{number}.bytes")
+                flags[number].append(f"--input_layer_value_files={TEXT}:{folder}/{number}.bytes")
+        commands = [[*map(shlex.quote, own)] for own in flags]
         end = time.monotonic() + request.seconds
         for turn in range(request.rounds):
             if turn >= MIN_ROUNDS and time.monotonic() >= end:
@@ -152,6 +159,21 @@ def _folder(adb: Adb) -> Iterator[str]:
         adb("shell", "rm", "-rf", folder)
 
 
+def _text(request: BenchRequest, file: TfliteFile) -> bytes:
+    """What a file that takes the bytes of a text is fed with; none for others."""
+    infos = file.run_order(request.signature)[1]
+    if len(infos) != 1 or not takes_bytes(infos[0]):
+        return b""
+    return as_bytes([request.text.encode()], inputs.size_of(infos[0], request.shapes)[1]).tobytes()
+
+
+def _push(adb: Adb, content: bytes, target: str) -> None:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        adb.done("push", file.name, target)
+
+
 def _absolute(path: Path | None) -> Path:
     """So that no file name looks like a flag."""
     return Path() if path is None else path.resolve()
@@ -162,9 +184,9 @@ def _flags(request: BenchRequest, file: TfliteFile) -> list[str]:
     signature, infos = file.run_order(request.signature)
     if signature is not None and len(file.signatures) > 1:  # it asks for one then
         found.append(f"--signature_to_run_for={signature}")
-    if any(plain_name(info.name) == TEXT for info in infos):
+    if holds_projection(file.content):
         raise InputError(
-            f"The official binary does not know the projection op: give the features-in file. Received: {file.name}."
+            f"The official binary does not know the projection op: give the bytes-in file. Received: {file.name}."
         )
     return [*found, *layer_flags(infos, request.shapes)]
 

@@ -3,9 +3,31 @@
 from collections.abc import Iterator, Mapping
 
 from exporters.formats.model_file import Signature, TensorInfo
-from exporters.formats.tensor_names import FEATURES, TEXT
+from exporters.formats.tensor_names import BYTES, FEATURES, LABEL, TEXT
+from exporters.formats.texts import takes_bytes
 
 _PYTHON = {
+    ("tflite", BYTES): """\
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter
+
+labels = open("labels.txt", encoding="utf-8").read().split("\\n")
+run = Interpreter("{file}").get_signature_runner("serving_default")
+given = "some text".encode()[:{size}]
+text = np.zeros((1, {size}), np.uint8)
+text[0, : len(given)] = np.frombuffer(given, np.uint8)
+print(labels[run(text=text){answer}])
+""",
+    ("onnx", BYTES): """\
+import numpy as np
+import onnxruntime
+
+labels = open("labels.txt", encoding="utf-8").read().split("\\n")
+session = onnxruntime.InferenceSession("{file}")
+text = np.frombuffer("some text".encode(), np.uint8)[None]  # of no text: one zero
+(found,) = session.run(["{output}"], {{"text": text}})
+print(labels[found{answer}])
+""",
     ("tflite", TEXT): """\
 import numpy as np
 from models_tf.ops.projection.tflite_loader import interpreter  # pip install export-mobile: brings the custom op
@@ -58,24 +80,43 @@ _LIBRARY = "com.google.ai.edge.litert:litert; org.tensorflow.lite.Interpreter"
 _ARRAYS = {"int8": "ByteArray", "int32": "IntArray", "float32": "FloatArray"}
 
 
-def python(files: Mapping[str, Signature], *, max_seq_len: int, text: str) -> str | None:
-    """For the file that takes text, or else the first; `text` is the argument of the tokenizer."""
+def python(files: Mapping[str, Signature], *, max_seq_len: int, text: str) -> list[str]:
+    """For each file that takes bytes, or for one that takes text, or else for the first; `text` is the argument of the
+    tokenizer.
+    """
+    taking_bytes = {file: one for file, one in files.items() if _graph(one) == BYTES}
+    if taking_bytes:
+        found = [(file, one, _PYTHON.get((_ending(file), BYTES))) for file, one in taking_bytes.items()]
+        return [_bytes_call(call, file, one) for file, one, call in found if call is not None]
     for file, signature in _text_first(files):
-        names = {info.name for info in signature.inputs}
-        graph = TEXT if TEXT in names else FEATURES if FEATURES in names else None
-        found = _PYTHON.get((_ending(file), graph))
-        if found is not None:
+        found_call = _PYTHON.get((_ending(file), _graph(signature)))
+        if found_call is not None:
             padding = "" if _is_open(signature) else f"\ntokenizer.enable_padding(length={max_seq_len})"
-            return found.format(
-                file=file, output=signature.outputs[0].name, length=max_seq_len, text=text, padding=padding
-            )
-    return None
+            output = signature.outputs[0].name
+            return [found_call.format(file=file, output=output, length=max_seq_len, text=text, padding=padding)]
+    return []
+
+
+def _graph(signature: Signature) -> str | None:
+    names = {info.name for info in signature.inputs}
+    if any(map(takes_bytes, signature.inputs)):
+        return BYTES
+    return TEXT if TEXT in names else FEATURES if FEATURES in names else None
+
+
+def _bytes_call(call: str, file: str, signature: Signature) -> str:
+    """The number of the label, as the file answers it or as that of the largest logit."""
+    output = next((info.name for info in signature.outputs if info.name == LABEL), signature.outputs[0].name)
+    answer = "[0]" if output == LABEL else "[0].argmax()"
+    if _ending(file) == "tflite":
+        answer = f'["{output}"]{answer}'
+    return call.format(file=file, output=output, answer=answer, size=signature.inputs[0].shape[1])
 
 
 def kotlin(files: Mapping[str, Signature], *, max_seq_len: int) -> str | None:
-    """For the first .tflite file that the stock runtime runs, which is not the one that takes text."""
+    """For the first .tflite file that the stock runtime runs, which is not the one that takes text as a string."""
     for file, signature in files.items():
-        if _ending(file) != "tflite" or any(info.name == TEXT for info in signature.inputs):
+        if _ending(file) != "tflite" or _graph(signature) == TEXT:
             continue
         answer = signature.outputs[0]
         return _KOTLIN.format(
@@ -104,6 +145,8 @@ def _is_open(signature: Signature) -> bool:
 
 def _input(info: TensorInfo, longest: int) -> str:
     size = " * ".join(str(longest if size == -1 else size) for size in info.shape[1:])
+    if takes_bytes(info):
+        return f'ByteBuffer.wrap("some text".toByteArray().copyOf({size}))  // UTF-8, zeros behind it'
     if info.name == FEATURES:
         return f"ByteBuffer.allocateDirect({size})  // filled by `Projection` of examples/android/TextClassifier.kt"
     padding = "or as many as the text has" if -1 in info.shape else "padded with 0"

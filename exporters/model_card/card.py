@@ -10,6 +10,7 @@ from pathlib import Path
 from exporters.formats.artifacts import Placed
 from exporters.formats.model_file import Signature, TensorInfo
 from exporters.formats.tensor_names import FEATURES, TEXT
+from exporters.formats.texts import takes_bytes
 from exporters.model_card import calls
 from exporters.model_card.front_matter import front_matter, pipeline_tag, shipped_stages
 from exporters.report import figures, tables
@@ -115,14 +116,19 @@ def _tensor(info: TensorInfo) -> str:
 
 def _beside(files: Mapping[str, Signature]) -> list[str]:
     """What an app must do before it can feed the files."""
-    names = {info.name for one in files.values() for info in one.inputs}
+    inputs = [info for one in files.values() for info in one.inputs]
+    names = {info.name for info in inputs}
     lines = []
-    if FEATURES in names:
+    if any(map(takes_bytes, inputs)):
         lines.append(
-            "`projection.json` says how a text becomes features. The files that take text hold one custom op, which "
-            "the app must register; the others run in stock runtimes."
+            "`text` of type uint8 is the UTF-8 bytes of one text, with zeros behind it where the size is fixed. These "
+            "files compute the features by builtin operators and run in stock runtimes."
         )
-    elif TEXT not in names:
+    if FEATURES in names:
+        lines.append("`projection.json` says how a text becomes features, for files that take these.")
+    if _needs_op(files):
+        lines.append("Files that take `text` as a string hold one custom op, which the app must register.")
+    if not names & {FEATURES, TEXT}:
         lines.append("`model.json` and the tokenizer's files say how a text becomes ids.")
     return [*lines, "An int8 output `q` stands for `(q - zero_point) * scale`."]
 
@@ -130,7 +136,7 @@ def _beside(files: Mapping[str, Signature]) -> list[str]:
 def _use(files: Mapping[str, Signature], max_seq_len: int, task: str) -> list[str]:
     python = calls.python(files, max_seq_len=max_seq_len, text=_TEXTS.get(task, '"some text"'))
     kotlin = calls.kotlin(files, max_seq_len=max_seq_len)
-    parts = [] if python is None else ["### Python", f"```python\n{python}```"]
+    parts = ["### Python", *(f"```python\n{call}```" for call in python)] if python else []
     parts += [] if kotlin is None else ["### Kotlin", f"```kotlin\n{kotlin}```"]
     return ["## Use it", *parts] if parts else []
 
@@ -158,16 +164,21 @@ def _accuracy(report: Report) -> list[str]:
 
 def _limits(report: Report, files: Mapping[str, Signature]) -> list[str]:
     length = report.model["max_seq_len"]
-    found = [f"A text beyond {length} tokens is cut."]
+    size = report.model.get("max_bytes")
+    found = [f"A text beyond {length} tokens{f' or {size} bytes' if size else ''} is cut."]
     if report.accuracy:
         n = report.accuracy[0].score.n
         found.append(f"The accuracy is that of {n} rows: one of them is {100 / n:.2f} points.")
     found.append("Other texts than those of the data, other languages among them, were not measured.")
-    if any(info.name == TEXT for one in files.values() for info in one.inputs):
-        found.append("Files that take text need the projection op on the device.")
+    if _needs_op(files):
+        found.append("Files that take text as a string need the projection op on the device.")
     found += [markdown_text(f"{failure.gate}: {failure.message}") for failure in report.failures]
     found += [markdown_text(note) for note in report.notes]
     return found if report.request.get("license") else [*found, _LICENSE]
+
+
+def _needs_op(files: Mapping[str, Signature]) -> bool:
+    return any(info.name == TEXT and not takes_bytes(info) for one in files.values() for info in one.inputs)
 
 
 def _text(value: str | None) -> str:

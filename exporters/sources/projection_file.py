@@ -1,4 +1,5 @@
-"""projection.json: all that a phone needs to compute the features of the features-in files by itself.
+"""projection.json: all that a phone needs to compute the features of the features-in files by itself, and what each
+file takes and answers.
 
 Every setting of the projection, names and quantization of inputs and outputs. Examples to check another implementation
 against are in examples.json.
@@ -17,6 +18,10 @@ _ABOUT = (
     "`config_text` is the same for the op. examples.json has texts with their features and answers."
 )
 
+_BYTES = (
+    "Files that take `text` as uint8 take the UTF-8 bytes of one text, cut at `max_bytes` and with zeros behind it; in "
+    "ONNX zeros are not needed."
+)
 _ANY_LENGTH = (
     "Features of fewer tokens than max_seq_len need no padding, and padding changes an answer by rounding only."
 )
@@ -35,7 +40,9 @@ def projection_file(
     """
     document = {
         "format": FORMAT,
-        "about": f"{_ABOUT} {_ANY_LENGTH if any_length else _ONE_LENGTH}",
+        "about": " ".join(
+            [_ABOUT, _ANY_LENGTH if any_length else _ONE_LENGTH, *([_BYTES] if config.max_bytes else [])]
+        ),
         "max_seq_len": config.pad_to,
         "length": {"max": config.pad_to, "any": any_length},
         "feature_size": config.feature_size,

@@ -55,7 +55,10 @@ def test_the_python_example_exports_and_prints_sizes_and_accuracy(tmp_path: Path
     assert "Keras: " in out
 
 
-@pytest.mark.parametrize("script", ["classify_text.py", "classify_features.py", "classify_onnx.py"])
+@pytest.mark.parametrize(
+    "script",
+    ["classify_bytes.py", "classify_bytes_onnx.py", "classify_features.py", "classify_onnx.py", "classify_text.py"],
+)
 def test_each_kind_of_file_answers_the_same_label(script: str, snips_export: Path) -> None:
     assert run(script, snips_export, "will it rain in boston tomorrow").startswith("GetWeather")
 

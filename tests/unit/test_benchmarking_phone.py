@@ -10,11 +10,14 @@ import pytest
 
 from exporters import BenchRequest, bench
 from exporters.benchmarking import phone
+from exporters.bytes_in.settings import BytesIn
 from exporters.commands import main as cli
 from exporters.formats.model_file import TensorInfo
+from exporters.formats.tflite.bytes_in import bytes_in_model
 from models_tf.errors import InputError
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.tflite_model import projection_model
+from quantize.tflite.flatbuffer import write_model
 from support.bench_files import tflite_lookup
 
 # Answers as a phone does: `a.tflite` takes 100, 101, ... microseconds, `b.tflite` half of that.
@@ -151,9 +154,31 @@ def test_what_the_binary_refuses_is_its_error_and_the_phone_is_cleaned(fake, mon
     assert fake.calls[-1][:3] == ["shell", "rm", "-rf"]
 
 
+def test_a_bytes_in_file_gets_the_bytes_of_the_text_as_a_raw_file(fake, monkeypatch):
+    config = ProjectionConfig(pad_to=4, feature_size=8, max_bytes=16)
+    fake.files[0].write_bytes(write_model(bytes_in_model(BytesIn(config=config))))
+    pushed = {}
+
+    def push(adb, content, target):
+        pushed[target] = content
+
+    monkeypatch.setattr(phone, "_push", push)
+    bench(fake.request(files=fake.files[:1], text="café"))
+    ((target, content),) = pushed.items()
+    assert content == "café".encode() + bytes(11)
+    runs = [words for words in fake.calls if words[0] == "shell" and words[1].endswith("benchmark_model")]
+    assert runs[0][3:] == [
+        "--num_threads=1",
+        "--num_runs=50",
+        "--input_layer=text",
+        "--input_layer_shape=1,16",
+        f"--input_layer_value_files=text:{target}",
+    ]
+
+
 def test_a_text_in_file_is_refused_before_anything_is_pushed(fake):
     fake.files[0].write_bytes(projection_model(ProjectionConfig(feature_size=64, pad_to=12)))
-    with pytest.raises(InputError, match="does not know the projection op: give the features-in file"):
+    with pytest.raises(InputError, match="does not know the projection op: give the bytes-in file"):
         bench(fake.request(files=fake.files[:1]))
     assert not any(words[0] == "push" for words in fake.calls)
 

@@ -28,6 +28,13 @@ TOKENS = Signature(
     inputs=tuple(TensorInfo(name=name, dtype="int32", shape=(1, 128)) for name in ("ids", "mask")),
     outputs=(TensorInfo(name="logits", dtype="float32", shape=(1, 128, 9)),),
 )
+BYTES = {
+    f"bytes_int8.{target}": Signature(
+        inputs=(TensorInfo(name="text", dtype="uint8", shape=(1, size)),),
+        outputs=(TensorInfo(name="logits", dtype="float32", shape=(1, 7)),),
+    )
+    for target, size in (("tflite", 96), ("onnx", "length"))
+}
 PROJECTION = {"features_int8.tflite": FEATURES, "text_int8.onnx": TEXT}
 
 
@@ -185,3 +192,34 @@ def test_python_is_python_and_kotlin_has_the_shapes_of_the_file():
     assert 'mapOf("ids" to ids, "mask" to mask)' in kotlin
     assert "Array(1) { Array(128) { FloatArray(9) } }" in kotlin
     assert "```kotlin" not in model_card(make(), {"m.onnx": TOKENS}, [])
+
+
+def test_files_that_take_bytes_come_first_in_both_formats_and_need_no_custom_op():
+    report = make(model=make().model | {"max_bytes": 96})
+    card = model_card(report, BYTES | PROJECTION, [])
+    lite, ort = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    for code in (lite, ort):
+        ast.parse(code)
+        assert "models_tf" not in code
+        assert len(code.splitlines()) <= 10
+    assert "np.zeros((1, 96), np.uint8)" in lite
+    assert 'print(labels[run(text=text)["logits"][0].argmax()])' in lite
+    assert "from ai_edge_litert.interpreter import Interpreter" in lite
+    assert "import onnxruntime" in ort
+    kotlin = re.search(r"```kotlin\n(.*?)```", card, re.DOTALL)[1]
+    assert 'val text = ByteBuffer.wrap("some text".toByteArray().copyOf(96))' in kotlin
+    assert "Array(1) { FloatArray(7) }" in kotlin
+    assert "A text beyond 64 tokens or 96 bytes is cut." in card
+    assert "Files that take text as a string need the projection op" in card
+    assert "projection op" not in model_card(report, BYTES, [])
+
+
+def test_the_label_of_a_file_that_answers_it_is_used():
+    labelled = {
+        name: dataclasses.replace(one, outputs=(*one.outputs, TensorInfo(name="label", dtype="int32", shape=(1,))))
+        for name, one in BYTES.items()
+    }
+    lite, ort = re.findall(r"```python\n(.*?)```", model_card(make(), labelled, []), re.DOTALL)
+    assert 'print(labels[run(text=text)["label"][0]])' in lite
+    assert 'session.run(["label"]' in ort
+    assert "print(labels[found[0]])" in ort

@@ -55,6 +55,20 @@ from models_tf.errors import InputError
         ({"checkpoint": 5}, ["`checkpoint`", "a path"]),
         ({"target": None}, ["`target`"]),
         ({"target": (1,)}, ["`target`"]),
+        ({"graphs": "byte,text"}, ["`graphs`", "bytes, features, text", "Received: byte.", "Did you mean bytes"]),
+        ({"graphs": ()}, ["`graphs`", "Received: none"]),
+        ({"graphs": ","}, ["`graphs`", "Received: none"]),
+        ({"graphs": 3}, ["`graphs`", "Received: 3"]),
+        ({"max_bytes": 15}, ["`max_bytes`", "16 to 65536", "Received: 15"]),
+        ({"max_bytes": 65_537}, ["`max_bytes`", "Received: 65537"]),
+        ({"max_bytes": "64"}, ["`max_bytes`", "Received: '64'"]),
+        ({"max_bytes": 64, "graphs": "text"}, ["`max_bytes` is for bytes-in files", "`graphs` text"]),
+        ({"outputs": "label"}, ["`outputs`", "logits, labels", "Received: label"]),
+        ({"outputs": "labels", "graphs": "features,text"}, ["`outputs` labels is for bytes-in files"]),
+        ({"outputs": "labels", "quantize": "int8-full", "target": "tflite"}, ["`outputs` labels", "int8-full"]),
+        ({"model": "bert", "checkpoint": "x", "graphs": "bytes"}, ["`graphs` is for projection models", "prado, sgnn"]),
+        ({"model": "bert", "checkpoint": "x", "max_bytes": 64}, ["`max_bytes` is for projection models"]),
+        ({"model": "bert", "checkpoint": "x", "outputs": "labels"}, ["`outputs` is for projection models"]),
     ],
 )
 def test_bad_values_are_refused_in_one_line(fields, words):
@@ -135,3 +149,16 @@ def test_a_token_checkpoint_for_a_projection_model_is_refused(tmp_path):
     names = "mobilebert or bert or ghostbert or powerbert or albert or tagger"
     with pytest.raises(InputError, match=rf"holds a token model: give `model` {names}\. Received: prado"):
         ExportRequest(model="prado", checkpoint=tmp_path)
+
+
+def test_graphs_are_in_one_order_and_without_repetition():
+    assert ExportRequest(graphs="text,bytes,text").graphs == ("bytes", "text")
+    assert ExportRequest(graphs=["features"]).graphs == ("features",)
+    assert ExportRequest().graphs is None
+
+
+def test_bytes_in_files_are_wanted_if_anything_of_them_is_asked_for():
+    assert not ExportRequest().wants_bytes
+    assert not ExportRequest(graphs="features,text").wants_bytes
+    for fields in ({"graphs": "bytes"}, {"max_bytes": 64}, {"outputs": "labels"}):
+        assert ExportRequest(**fields).wants_bytes

@@ -54,12 +54,13 @@ class OnnxFile(ModelFile):
     def weights(self) -> Iterator[tuple[np.ndarray, int]]:
         """Those of 4 bits aside, many of which round to zero."""
         constants, points, packed = self.graph.constants, {}, self.graph.packed
+        others = constants.keys() - self.graph.weights.keys()
         for node in self.graph.nodes:
             places = _QUANTIZED.get(node.op_type)
             if places and len(node.input) > places[1] and node.input[places[1]] in constants:
                 points[node.input[places[0]]] = constants[node.input[places[1]]]
         for name, values in constants.items():
-            if is_weights(values.shape) and values.dtype.name in _WEIGHT_TYPES and name not in packed:
+            if is_weights(values.shape) and values.dtype.name in _WEIGHT_TYPES and name not in packed | others:
                 # An embedding is dequantized after it was looked up; its 8 bits are symmetric in ONNX Runtime's way.
                 zero = 128 if values.dtype == np.uint8 else 0
                 yield values, int(points[name].flat[0]) if name in points else zero
@@ -91,7 +92,7 @@ def open_onnx(source: Path | bytes) -> OnnxFile:
             parameters=sum(
                 values.size * (2 if each in packed else 1)
                 for each, values in parameters.items()
-                if values.dtype != np.int64
+                if values.dtype != np.int64 and each in graph.weights
             ),
             min_runtime=min_runtime(model),
             model=model,

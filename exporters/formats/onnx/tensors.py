@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from exporters.formats.model_file import MIN_WEIGHT_ELEMENTS
-from quantize.onnx.operators import LINEAR, LOOKUP, SCALE_KEEPING
+from quantize.onnx.operators import DYNAMIC, LINEAR, LOOKUP, SCALE_KEEPING
 
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
 
@@ -80,8 +80,9 @@ class OnnxGraph:
     @functools.cached_property
     def weights(self) -> dict[str, np.ndarray]:
         """Constants that stand for numbers of the model; not those of operators on whole numbers."""
-        whole = {id(node) for node in self.nodes if node.op_type not in LINEAR and not self._has_float(node)}
-        others = {name for node in self.nodes if id(node) not in whole for name in node.input}
+        numbers = (*LINEAR, *DYNAMIC)
+        whole = {id(node) for node in self.nodes if node.op_type not in numbers and not self._has_float(node)}
+        others = {name for node in self.nodes if id(node) not in whole for name in node.input} | self.packed
         return {name: values for name, values in self.constants.items() if name in others}
 
     def _has_float(self, node: Any) -> bool:
