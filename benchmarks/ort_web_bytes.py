@@ -28,7 +28,7 @@ from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.library import HostProjection
 from support import bytes_fronts, ort_web
 
-TURNS, WARM_UP, ROWS = 5, 100, 200
+TURNS, WARM_UP, ROWS = 5, 400, 200
 START, FRONT, BYTES, FEATURES = "one operator", "front of the bundled models", "bytes_int8.onnx", "features_int8.onnx"
 
 
@@ -49,7 +49,7 @@ def measure(export: Path, table: Path) -> dict[str, Any]:
     times: dict[str, list[list[dict[str, Any]]]] = {name: [] for name in models}
     for name in list(models) * TURNS:
         with tempfile.TemporaryDirectory() as folder:
-            own = [given[name][:WARM_UP], given[name]]
+            own = [given[name] * (WARM_UP // ROWS), given[name]]
             _, found = ort_web.run([models[name]] * 2, own, Path(folder))
             times[name].append(json.loads(Path(folder, "times.json").read_text()))
         answers[name] = np.concatenate([next(iter(answer.values())) for answer in found])
