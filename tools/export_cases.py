@@ -109,6 +109,7 @@ def _trainings() -> Iterator[Case]:
 def _bundled() -> Iterator[Case]:
     for task in ("snips", "clinc150"):
         yield from _recipes(f"prado-{task}", f"--model prado --task {task}")
+    yield _writing("prado-snips-labels-int8", "--model prado --graphs bytes --max-bytes 96 --outputs labels")
 
 
 def _families() -> Iterator[Case]:

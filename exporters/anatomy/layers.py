@@ -27,13 +27,19 @@ _LEAVES = re.compile(
     r"weights?|bias|kernel|gamma|beta|matmul|biasadd|add|mul|conv2d|readvariableop|const(?:ant)?|gather|tensordot|resource"
 )
 EMBEDDING, REST = "before the first attention", "without a name"
+FROM_BYTES = "from bytes to features"
 _NEARLY_ALL = 0.8
 # More operators of one kind than this are not told apart.
 _MOST_ALIKE = 24
 
 
 def layers(constants: Sequence[Constant], graph: OpGraph | None) -> list[str]:
-    """The layer of each constant, in the same order."""
+    """The layer of each constant, in the same order. What prepares texts is one layer, whatever its operators are."""
+    found = iter(_layers([constant for constant in constants if not constant.of_text], graph))
+    return [FROM_BYTES if constant.of_text else next(found) for constant in constants]
+
+
+def _layers(constants: Sequence[Constant], graph: OpGraph | None) -> list[str]:
     named = [_best_name(constant) for constant in constants]
     known = sum(constant.size_bytes for constant, name in zip(constants, named, strict=True) if name)
     everything = sum(constant.size_bytes for constant in constants)

@@ -36,7 +36,7 @@ class Constant:
 
     `readers` are the operators that read it, by name, and `users` the same by their places in the first graph. `near`
     are names close to it, to tell the layer where its own name does not. `reason`: why weights are float where others
-    are quantized, "" where nobody knows.
+    are quantized, "" where nobody knows. `of_text`: it belongs to the operators that read the bytes of a text.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Constant:
     near: tuple[str, ...] = ()
     scales: Scales | None = None
     reason: str = ""
+    of_text: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

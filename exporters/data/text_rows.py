@@ -47,7 +47,9 @@ _PROBE_WORDS = (
 
 @dataclass(frozen=True, kw_only=True)
 class TextRows:
-    """Texts, and what they should be answered with if that is known. Without `project`, only text-in files run."""
+    """Texts, and what they should be answered with if that is known. Without `project`, only files that take texts
+    or their bytes run.
+    """
 
     keys: list[str]
     targets: np.ndarray | None

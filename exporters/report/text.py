@@ -220,6 +220,8 @@ def model_facts(model: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if model.get("retention"):
         rows.append(("tokens kept", f"{' '.join(map(str, model['retention']))}, by {model['retention_by']}"))
+    if "max_bytes" in model:
+        rows.append(("bytes of a text", str(model["max_bytes"])))
     if "features" in model:
         return [*rows, ("features", f"{model['feature_size']} ({model['features']})")]
     removed = [("compressed", compression_line(model["compression"]))] if "compression" in model else []

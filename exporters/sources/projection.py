@@ -22,6 +22,7 @@ from exporters.self_test import texts
 from exporters.self_test.example import Example, Worked, features_entry
 from exporters.sources.projection_file import projection_file
 from exporters.verification import checks
+from exporters.verification.label_outputs import SIGMOID, SOFTMAX
 from exporters.verification.latency import LENGTHS
 from exporters.verification.verify import Check
 from models_tf.checkpoints import projection as projection_checkpoint
@@ -175,7 +176,7 @@ class ProjectionModel:
         rows = batch_rows(config.max_seq_len * config.projection.feature_size)
         activation = None
         if self.source.request.answers_labels:
-            activation = checks.SIGMOID if config.multi_label else checks.SOFTMAX
+            activation = SIGMOID if config.multi_label else SOFTMAX
         return checks.for_projection(keras, references, placed, rows=rows, activation=activation)
 
     def explain(self, rows: Rows) -> tuple[ExplainedText, ...]:  # noqa: ARG002 - these models drop no token

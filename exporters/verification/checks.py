@@ -16,11 +16,8 @@ from typing import Any
 from exporters.formats.artifacts import FLOAT, Placed
 from exporters.formats.runners import ROW_BY_ROW, OneCall, Renamed, Runner
 from exporters.formats.tensor_names import BYTES, FEATURES, INPUTS, SIGNATURE, TEXT
-from exporters.verification.label_outputs import SIGMOID, SOFTMAX
 from exporters.verification.verify import Check
 from quantize.recipe import EXACT
-
-__all__ = ["SIGMOID", "SOFTMAX"]
 
 # Rows of the second signature of features-in files, in formats whose files do not take any number of rows.
 BATCH = 8

@@ -1,7 +1,8 @@
 """Verification: compares every written file, on the same rows, with what it must equal.
 
-Float files are compared with Keras, text-in with features-in, quantized with float or Keras, so that conversion error
-and quantization error stay apart. Rows go through in chunks and only outputs are kept, so memory hardly grows.
+Float files are compared with Keras, text-in with features-in, bytes-in with text-in, quantized with float or Keras, so
+that conversion error and quantization error stay apart. Rows go through in chunks and only outputs are kept, so memory
+hardly grows.
 """
 
 from collections.abc import Mapping, Sequence

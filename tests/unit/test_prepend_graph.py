@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
+from exporters.anatomy.run import anatomy
 from exporters.bytes_in.settings import BytesIn
 from exporters.formats.base import get
 from exporters.formats.onnx.bytes_in import bytes_in_model as onnx_front
@@ -226,3 +227,21 @@ def test_a_file_that_takes_bytes_runs_in_a_runtime_that_does_not_know_the_projec
 
     monkeypatch.setattr(tflite_runner.tflite_loader, "interpreter", refuse)
     run(joined("int8"))
+
+
+@pytest.mark.parametrize("target", ["tflite", "onnx"])
+def test_an_inspection_shows_what_reads_the_bytes_as_one_layer_that_holds_no_weights(target):
+    if target == "tflite":
+        content = write_model(joined("int8"))
+    else:
+        content = onnx_prepend_graph(
+            tiny_files.projection_files().onnx("int8"), onnx_front(front())
+        ).SerializeToString()
+    plain = {"tflite": tiny_files.projection_files().tflite, "onnx": tiny_files.projection_files().onnx}[target]("int8")
+    before = get(target).open(plain if target == "tflite" else plain.SerializeToString())
+    after = get(target).open(content)
+    assert (after.parameters, after.zero_share()) == (before.parameters, before.zero_share())
+    found, own = anatomy(after, runtime=False), anatomy(before, runtime=False)
+    assert found.layers["from bytes to features"] > 1000
+    assert found.weights == own.weights
+    assert found.quantized == own.quantized

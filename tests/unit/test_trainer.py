@@ -206,6 +206,7 @@ def test_teacher_logits_that_are_not_finite_are_named_by_row(tmp_path: Path) -> 
         ({"overrides": ("multi_label=true",)}, "use `multi_label`"),
         ({"overrides": ("projection.max_tokens=3",)}, "use `max_seq_len`"),
         ({"overrides": ("projection.pad_to=3",)}, "use `max_seq_len`"),
+        ({"overrides": ("projection.max_bytes=64",)}, "use `max_bytes` of the export"),
         ({"overrides": ("projection.distortion=0.5",)}, "use `distortion`"),
         ({"overrides": ("dropout=" + "[" * 100_000,)}, "takes a float"),
         ({"overrides": ("dropout=" + "9" * 5000,)}, "takes a float"),

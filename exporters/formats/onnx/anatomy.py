@@ -22,6 +22,7 @@ from exporters.formats.onnx.file import OnnxFile
 from exporters.formats.onnx.quantized_ops import PACKED, QUANTIZED
 from exporters.formats.onnx.tensors import OnnxGraph
 from exporters.formats.onnx.walk import STANDARD, full_name, graphs_of, nodes_of
+from exporters.formats.texts import takes_bytes
 
 MAIN = "main"
 _SCOPES = "pkg.torch.onnx.name_scopes"
@@ -38,7 +39,7 @@ def parts(file: OnnxFile) -> Parts:
         activations, activation_type = float_reasons.classify(file.graph)
         return Parts(
             signatures={name: _with_scales(file.graph, each) for name, each in file.signatures.items()},
-            constants=tuple(_constants(model, file.graph)),
+            constants=tuple(_constants(file)),
             graphs=tuple(_graphs(model, file.graph, activations)),
             custom=tuple(_custom(model)),
             activations=activations,
@@ -77,7 +78,9 @@ def _scaled(graph: OnnxGraph, info: TensorInfo, nodes: list[Any]) -> TensorInfo:
     return dataclasses.replace(info, scale=float(scale.flat[0]), zero_point=int(point.flat[0]) if point.size else 0)
 
 
-def _constants(model: onnx.ModelProto, graph: OnnxGraph) -> Iterator[Constant]:
+def _constants(file: OnnxFile) -> Iterator[Constant]:
+    model, graph = file.model, file.graph
+    reads_bytes = any(takes_bytes(info) for one in file.signatures.values() for info in one.inputs)
     scaled = {place.name: place for place in _scales(graph)}
     side = {name for place in scaled.values() for name in place.side}
     first = True
@@ -95,10 +98,10 @@ def _constants(model: onnx.ModelProto, graph: OnnxGraph) -> Iterator[Constant]:
             dtype = dtype_name(tensor.data_type)
             if found is not None and found.bits:
                 dtype = f"int{found.bits}" if found.scales.symmetric else f"uint{found.bits}"
-            role = values.OTHER
+            role, of_text = values.OTHER, reads_bytes and not (first and name in graph.weights)
             if name in side:
                 role = values.SCALES
-            elif dtype in values.WEIGHT_TYPES and is_weights(tensor.dims):
+            elif dtype in values.WEIGHT_TYPES and is_weights(tensor.dims) and not of_text:
                 role = values.WEIGHTS
             yield Constant(
                 name=name,
@@ -113,6 +116,7 @@ def _constants(model: onnx.ModelProto, graph: OnnxGraph) -> Iterator[Constant]:
                 near=tuple(near for node in nodes for near in (*_scope(node), node.name, *node.output[:1]) if near),
                 scales=None if found is None else found.scales,
                 reason=float_reasons.weight_reason(graph, nodes),
+                of_text=of_text,
             )
         first = False
 

@@ -13,9 +13,19 @@ from exporters.anatomy import parts as values
 from exporters.anatomy.parts import Constant, CustomOp, GraphParts, Operator, Parts, Scales, digest_of, is_symmetric
 from exporters.anatomy.users import users
 from exporters.formats.model_file import is_weights, readable
+from exporters.formats.texts import takes_bytes
 from exporters.formats.tflite import float_reasons, tensors
 from exporters.formats.tflite.file import MAIN, TfliteFile
-from quantize.tflite.graph import builtin_code, is_constant, looks_up_positions, op_name, schema, tensor_name, text
+from quantize.tflite.graph import (
+    builtin_code,
+    called_graphs,
+    is_constant,
+    looks_up_positions,
+    op_name,
+    schema,
+    tensor_name,
+    text,
+)
 
 _FLEX = "Flex"
 _STATED_RUNTIME = "min_runtime_version"
@@ -29,7 +39,7 @@ def parts(file: TfliteFile) -> Parts:
         kinds = float_reasons.classify(model)
         return Parts(
             signatures=file.signatures,
-            constants=tuple(_constants(file.content, model, kinds)),
+            constants=tuple(_constants(file, kinds)),
             graphs=tuple(_graphs(model, kinds)),
             custom=tuple(_custom(model)),
             activations=kinds.activations,
@@ -62,10 +72,13 @@ def _check_apart(places: set[tuple[int, int]]) -> None:
         end = start + size
 
 
-def _constants(content: bytes, model: Any, kinds: float_reasons.Kinds) -> Iterator[Constant]:
-    places = _places(content, model)
+def _constants(file: TfliteFile, kinds: float_reasons.Kinds) -> Iterator[Constant]:
+    model, places = file.model, _places(file.content, file.model)
     digests: dict[Hashable, bytes] = {}
+    reads_bytes = any(takes_bytes(info) for one in file.signatures.values() for info in one.inputs)
+    called = called_graphs(model)
     for number, graph in enumerate(model.subgraphs):
+        numbers = set() if number in called else {*tensors.of_numbers(graph)}
         readers = users(
             [[index for index in operator.inputs if index >= 0] for operator in graph.operators],
             [operator.outputs for operator in graph.operators],
@@ -78,6 +91,7 @@ def _constants(content: bytes, model: Any, kinds: float_reasons.Kinds) -> Iterat
             own = [graph.operators[position] for position in readers.get(index, [])]
             place, dtype = places[tensor.buffer], tensors.kind(tensor).lower()
             names = tuple(op_name(model, operator) for operator in own)
+            of_text = reads_bytes and index not in numbers
             if (place, dtype) not in digests:
                 digests[place, dtype] = digest_of(dtype, np.asarray(model.buffers[tensor.buffer].data, np.uint8))
             yield Constant(
@@ -87,7 +101,7 @@ def _constants(content: bytes, model: Any, kinds: float_reasons.Kinds) -> Iterat
                 size_bytes=place[1],
                 place=place,
                 digest=digests[place, dtype],
-                role=_role(tensor, dtype, index in blocks),
+                role=values.OTHER if of_text else _role(tensor, dtype, index in blocks),
                 readers=names,
                 users=tuple(readers.get(index, [])) if number == 0 else (),
                 near=tuple(tensor_name(graph.tensors[i]) for operator in own for i in operator.outputs if i >= 0),
@@ -98,6 +112,7 @@ def _constants(content: bytes, model: Any, kinds: float_reasons.Kinds) -> Iterat
                     kinds,
                     holds_positions=any(looks_up_positions(model, graph, operator) for operator in own),
                 ),
+                of_text=of_text,
             )
 
 

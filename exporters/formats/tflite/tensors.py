@@ -60,10 +60,10 @@ def tables(model: Any, graph: Any) -> Iterator[Any]:
 
 def constants(model: Any, graph: Any) -> Iterator[Any]:
     """Those that stand for numbers of the model; not those of operators on whole numbers."""
-    return (graph.tensors[index] for index in _of_numbers(graph) if is_constant(model, graph.tensors[index]))
+    return (graph.tensors[index] for index in of_numbers(graph) if is_constant(model, graph.tensors[index]))
 
 
-def _of_numbers(graph: Any) -> list[int]:
+def of_numbers(graph: Any) -> list[int]:
     """What operators read that do not compute in whole numbers alone."""
     found = {index for operator in graph.operators if not _is_whole(graph, operator) for index in operator.inputs}
     return sorted(found - {-1})
@@ -91,7 +91,7 @@ def parameters(model: Any, graph: Any) -> int:
         if op_name(model, operator) in WEIGHTED and len(operator.inputs) > BIAS
     }
     found = {}
-    for index in _of_numbers(graph):
+    for index in of_numbers(graph):
         tensor = graph.tensors[index]
         if is_constant(model, tensor) and (kind(tensor) != "INT32" or index in biases):
             found[tensor.buffer] = elements(tensor)
