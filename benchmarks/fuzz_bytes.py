@@ -12,6 +12,7 @@ neighbour.
 
 import argparse
 import collections
+import hashlib
 import importlib.metadata
 import itertools
 import json
@@ -133,6 +134,7 @@ def fuzz(name: str, rows: int, seed: int) -> dict[str, Any]:
             print(f"{counts.total()} rows, {len(different)} differ, {time.monotonic() - start:.0f} s", file=sys.stderr)
     return {
         "config": name,
+        "model_sha256": hashlib.sha256(model).hexdigest(),
         "seed": seed,
         "rows": counts.total(),
         "kinds": dict(counts),
