@@ -57,6 +57,10 @@ class Ops(Protocol):
         """Element i is a[i + by], and 0 outside."""
         ...
 
+    def joined(self, *vectors: Value) -> Value:
+        """One behind the other."""
+        ...
+
     def rows(self, a: Value, start: int, count: int) -> Value:
         """Some elements of a vector of tokens."""
         ...

@@ -40,6 +40,16 @@ class Rows:
     counts: Value
     empty: Value
 
+    def entries(self, ops: Ops) -> Codes:
+        """The codes of the words and, behind them, of the trigrams."""
+        if self.trigrams is None:
+            return self.words
+        return Codes(
+            emitted=ops.joined(self.words.emitted, self.trigrams.emitted),
+            low=ops.joined(self.words.low, self.trigrams.low),
+            high=ops.joined(self.words.high, self.trigrams.high),
+        )
+
 
 def rows(ops: Ops, text: Value, front: BytesIn) -> Rows:
     """`text` are the bytes as numbers."""

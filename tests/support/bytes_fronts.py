@@ -21,7 +21,8 @@ MIXED = {"features": "mixed", "presence_feature": True}
 
 # Name -> the projection, and how many of 100 strings it gets.
 CONFIGS: dict[str, tuple[ProjectionConfig, int]] = {
-    "plain": (ProjectionConfig(feature_size=64, pad_to=8, max_bytes=64, **MIXED), 25),
+    "plain": (ProjectionConfig(feature_size=64, pad_to=8, max_bytes=64, **MIXED), 20),
+    "many tokens": (ProjectionConfig(feature_size=64, pad_to=220, max_bytes=440, token_separators="a.", **MIXED), 5),
     "separators": (
         ProjectionConfig(feature_size=32, pad_to=6, max_bytes=48, presence_feature=True, token_separators=".,!?'-"),
         20,

@@ -43,7 +43,7 @@ def bytes_in_model(front: BytesIn) -> onnx.ModelProto:
 
 def _features(ops: OnnxOps, front: BytesIn, found: Rows) -> None:
     tokens = front.tokens
-    fields = _fields(ops, front, *_entries(ops, found))
+    fields = _fields(ops, front, found.entries(ops))
     words = _as_int8(ops, front, ops.slice(fields, 1, tokens + 1))
     halves = [words]
     if front.mixed:
@@ -53,14 +53,7 @@ def _features(ops: OnnxOps, front: BytesIn, found: Rows) -> None:
     ops.nodes.append(onnx.helper.make_node("Reshape", [whole, shape], [FEATURES]))
 
 
-def _entries(ops: OnnxOps, found: Rows) -> list[str]:
-    """Emitted, low and high codes of the words and, behind them, of the trigrams."""
-    parts: list[Codes] = [found.words, *([found.trigrams] if found.trigrams is not None else [])]
-    lists = ([one.emitted for one in parts], [one.low for one in parts], [one.high for one in parts])
-    return [ops.concat(*one) if len(one) > 1 else one[0] for one in lists]
-
-
-def _fields(ops: OnnxOps, front: BytesIn, emitted: str, low: str, high: str) -> str:
+def _fields(ops: OnnxOps, front: BytesIn, entries: Codes) -> str:
     """The features of each entry, eight in a wide number [entries, numbers]."""
     count = -(-front.hashed // CODE_FEATURES)
     steps = -(-count // 2) - 1
@@ -69,9 +62,9 @@ def _fields(ops: OnnxOps, front: BytesIn, emitted: str, low: str, high: str) -> 
         following = next_codes(ops, *state)
         return following, [ops.concat(*following)]
 
-    codes = ops.concat(emitted, high)
+    codes = ops.concat(entries.emitted, entries.high)
     if steps:
-        *_, more = ops.loop(ops.constant(np.array(steps, np.int64)), (low, high), step)
+        *_, more = ops.loop(ops.constant(np.array(steps, np.int64)), (entries.low, entries.high), step)
         codes = ops.concat(codes, ops.reshape(more, -1))
     count = 2 * (steps + 1)
     stacked = ops.reshape(codes, count, -1)

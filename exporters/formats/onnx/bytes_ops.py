@@ -137,6 +137,9 @@ class OnnxOps:
         gap = self.constant(np.zeros(abs(by), np.int32))
         return self.concat(self.slice(a, by), gap) if by > 0 else self.concat(gap, self.slice(a, 0, by))
 
+    def joined(self, *vectors: str) -> str:
+        return self.concat(*vectors)
+
     def rows(self, a: str, start: int, count: int) -> str:
         return self.slice(a, start, start + count)
 

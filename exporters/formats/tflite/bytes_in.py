@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from exporters.bytes_in.hashing import next_codes
-from exporters.bytes_in.projection import SHORT_WORD, Codes, Rows, rows
+from exporters.bytes_in.projection import SHORT_WORD, Rows, rows
 from exporters.bytes_in.settings import CODE_FEATURES, BytesIn
 from exporters.bytes_in.tables import feature_fields, null_fields
 from exporters.formats.tensor_names import FEATURES, TEXT
@@ -55,7 +55,8 @@ class _Writer:
 
     def _fields(self, found: Rows) -> Tensor:
         """The features of all entries, four in a number [entries, numbers]."""
-        ops, entries = self.ops, self._entries(found)
+        ops, codes = self.ops, found.entries(self.ops)
+        entries = [codes.emitted, codes.low, codes.high]
         size = entries[0].shape[0]
         count = min(-(-size // _BLOCK_ENTRIES), _MOST_BLOCKS)
         if count == 1:
@@ -87,11 +88,6 @@ class _Writer:
         if end > first_character and self.front.mixed:
             flags.append(self.ops.at_least(characters, max(1, start - first_character)))
         return self.ops.either(*flags)
-
-    def _entries(self, found: Rows) -> list[Tensor]:
-        parts: list[Codes] = [found.words, *([found.trigrams] if found.trigrams is not None else [])]
-        lists = ([one.emitted for one in parts], [one.low for one in parts], [one.high for one in parts])
-        return [self.ops.concat(one) if len(one) > 1 else one[0] for one in lists]
 
     def _expand(self, emitted: Tensor, low: Tensor, high: Tensor) -> Tensor:
         """The first two codes of each entry to its features, four in a number."""

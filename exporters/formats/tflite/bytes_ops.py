@@ -271,6 +271,9 @@ class TfliteOps:
             return self.split(self.concat([a, gap]), [by, size])[1]
         return self.split(self.concat([gap, a]), [size, -by])[0]
 
+    def joined(self, *vectors: Tensor) -> Tensor:
+        return self.concat(vectors)
+
     def rows(self, a: Tensor, start: int, count: int) -> Tensor:
         rest = a.shape[0] - start - count
         sizes = [size for size in (start, count, rest) if size]
