@@ -92,11 +92,11 @@ class BytesIn:
 
 
 def default_max_bytes(tokens: int, texts: Iterable[bytes]) -> int:
-    """Room for what is read of each text, in steps of 64 bytes: from 4 up to 16 bytes for each token, so that one odd
-    text does not make the graph of all others large.
+    """Room for what is read of each text, in steps of 64 bytes: from 8 bytes for each token, which ordinary English
+    hardly fills, up to 16, so that one odd text does not make the graph of all others large.
     """
     needed = max((bytes_read(text, tokens) for text in texts), default=0)
-    return min(-(-max(min(needed, 16 * tokens), 4 * tokens, MIN_BYTES) // 64) * 64, MAX_BYTES)
+    return min(-(-max(min(needed, 16 * tokens), 8 * tokens) // 64) * 64, MAX_BYTES)
 
 
 def bytes_read(text: bytes, tokens: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from exporters.bytes_in.settings import BytesIn, default_max_bytes, unsupported
+from exporters.bytes_in.settings import BytesIn, bytes_read, default_max_bytes, unsupported
 from exporters.data import rows
 from exporters.data.rows import GENERATED, Examples, Rows
 from exporters.data.text_rows import TextReader, TextRows
@@ -71,6 +71,7 @@ class ProjectionSource:
             loaded,
             evaluation=_projected(loaded.evaluation, host),
             calibration=None if loaded.calibration is None else _projected(loaded.calibration, host),
+            notes=(*loaded.notes, *_cut(loaded.evaluation.keys, host.config)),
         )
 
     def host(self, rows: Rows) -> HostProjection:
@@ -195,6 +196,17 @@ def random_features(length: int, feature_size: int) -> np.ndarray:
     features = np.random.default_rng(0).integers(-1, 2, (1, length, feature_size), dtype=np.int8)
     features[:, :, 0] = 1
     return features
+
+
+def _cut(texts: Sequence[str], config: ProjectionConfig) -> tuple[str, ...]:
+    """A note if texts are cut before their last token. The reference reads no more of them than the files do, so no
+    accuracy shows it.
+    """
+    count = sum(bytes_read(text.encode(), config.pad_to) > config.max_bytes for text in texts if config.max_bytes)
+    if not count:
+        return ()
+    cut = f"{count} of {len(texts)} rows are cut at {config.max_bytes} bytes, in all files and in Keras."
+    return (f"{cut} A larger --max-bytes reads more of them.",)
 
 
 def _checkpoint(request: ExportRequest) -> ProjectionCheckpoint:

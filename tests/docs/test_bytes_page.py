@@ -56,9 +56,9 @@ def test_the_page_names_every_setting_that_cannot_be_expressed():
     assert all(words in PAGE for words in named.values())
 
 
-def test_32_tokens_get_128_bytes():
-    assert "32 tokens get 128 bytes" in PAGE
-    assert default_max_bytes(32, []) == 128
+def test_32_tokens_get_256_bytes():
+    assert "32 tokens get 256 bytes" in PAGE
+    assert default_max_bytes(32, []) == 256
 
 
 def test_fuzzed_inputs_and_emulated_arm_showed_no_difference():

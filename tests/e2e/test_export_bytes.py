@@ -157,14 +157,17 @@ def test_the_files_of_one_export_read_the_same_bytes_of_a_text(tiny_checkpoint, 
     np.testing.assert_allclose(own, logits(folder / "text_float32.onnx"), atol=1e-4)
 
 
-def test_by_default_the_longest_row_fits(tiny_checkpoint, tmp_path):
-    rows = ["text\tlabel", *(f"{'é' * 50} {i}\t{LABELS[i % 3]}" for i in range(9))]
+@pytest.mark.parametrize(("max_bytes", "room"), [(None, 128), (64, 64)])
+def test_by_default_the_longest_row_fits_and_a_note_says_how_many_do_not(tiny_checkpoint, tmp_path, max_bytes, room):
+    rows = ["text\tlabel", *(f"{'éééééé ' * 7}{i}\t{LABELS[i % 3]}" for i in range(9))]  # 92 bytes
     (tmp_path / "rows.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    report = export(
-        quick(tiny_checkpoint, tmp_path / "out", eval_data=tmp_path / "rows.tsv", target="onnx", graphs="bytes")
-    )
+    options = {"eval_data": tmp_path / "rows.tsv", "target": "onnx", "graphs": "bytes", "max_bytes": max_bytes}
+    report = export(quick(tiny_checkpoint, tmp_path / "out", **options))
     report.raise_for_failures()
-    assert report.model["max_bytes"] == 128  # 102 bytes
+    assert report.model["max_bytes"] == room
+    cut = [note for note in report.notes if "rows are cut at" in note]
+    assert len(cut) == (room == 64)
+    assert not cut or cut[0].startswith("9 of 9 rows are cut at 64 bytes")
 
 
 def test_an_sgnn_is_exported_to_bytes_in_files(tmp_path):

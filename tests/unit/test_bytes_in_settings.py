@@ -65,14 +65,14 @@ def test_too_few_and_too_many_bytes_are_refused(max_bytes):
 @pytest.mark.parametrize(
     ("tokens", "texts", "bytes_"),
     [
-        (32, [], 128),
-        (32, [b"a" * 40], 128),
-        (32, [b"a" * 40, b"a" * 129], 192),
-        (32, [b"word " * 1000], 192),  # 32 words end after 159 bytes
+        (32, [], 256),
+        (32, [b"a" * 40], 256),
+        (32, [b"a" * 40, b"a" * 257], 320),
+        (32, [b"longer_word " * 1000], 384),  # 32 words end after 383 bytes
         (2, [b"  aa  bb  " + b"c" * 500], 64),
         (8, [b"a" * 60 + b" " * 30 + b"b" * 10 + b" c"], 128),
-        (64, ["ä".encode() * 150], 320),
-        (4096, [], 16_384),
+        (32, ["ä".encode() * 150], 320),
+        (4096, [], 32_768),
         (32, [b"a" * 10**6], 512),
         (4096, [b"a" * 10**6], MAX_BYTES),
     ],
