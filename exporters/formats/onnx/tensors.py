@@ -80,13 +80,18 @@ class OnnxGraph:
     @functools.cached_property
     def weights(self) -> dict[str, np.ndarray]:
         """Constants that stand for numbers of the model; not those of operators on whole numbers."""
-        numbers = (*LINEAR, *DYNAMIC)
-        whole = {id(node) for node in self.nodes if node.op_type not in numbers and not self._has_float(node)}
-        others = {name for node in self.nodes if id(node) not in whole for name in node.input} | self.packed
+        others = {name for node in self.nodes if not self._is_whole(node) for name in node.input} | self.packed
         return {name: values for name, values in self.constants.items() if name in others}
 
-    def _has_float(self, node: Any) -> bool:
-        return any(self.is_float(name) for name in (*node.input, *node.output))
+    def _is_whole(self, node: Any) -> bool:
+        """Whether an operator computes in whole numbers, which no scale turns into others."""
+        numbers = (*LINEAR, *DYNAMIC)
+        read = (reader for name in node.output for reader in self.destinations(name) if reader is not None)
+        return (
+            node.op_type not in numbers
+            and not any(self.is_float(name) for name in (*node.input, *node.output))
+            and not (node.op_type == LOOKUP and any(reader.op_type in numbers for reader in read))
+        )
 
     @functools.cached_property
     def packed(self) -> set[str]:
