@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from exporters.profiling.run import profile as profile
     from exporters.report.report import Report as Report
     from exporters.request import ExportRequest as ExportRequest
+    from exporters.runtimes.setup import SetupRequest as SetupRequest
+    from exporters.runtimes.setup import setup as setup
     from exporters.training.request import TrainRequest as TrainRequest
     from exporters.training.result import TrainResult as TrainResult
     from exporters.training.run import train as train
@@ -69,6 +71,7 @@ _HOME = {
     "Profile": "exporters.profiling.report",
     "ProfileRequest": "exporters.profiling.request",
     "Report": "exporters.report.report",
+    "SetupRequest": "exporters.runtimes.setup",
     "TrainRequest": "exporters.training.request",
     "TrainResult": "exporters.training.result",
     "VerifyRequest": "exporters.integrity.request",
@@ -82,6 +85,7 @@ _HOME = {
     "export": "exporters.pipeline",
     "inspect": "exporters.anatomy.run",
     "profile": "exporters.profiling.run",
+    "setup": "exporters.runtimes.setup",
     "train": "exporters.training.run",
     "verify": "exporters.integrity.run",
 }
@@ -107,6 +111,7 @@ __all__ = [
     "Profile",
     "ProfileRequest",
     "Report",
+    "SetupRequest",
     "TrainRequest",
     "TrainResult",
     "VerifyRequest",
@@ -120,6 +125,7 @@ __all__ = [
     "export",
     "inspect",
     "profile",
+    "setup",
     "train",
     "verify",
 ]  # written out: a type checker does not read `_HOME`

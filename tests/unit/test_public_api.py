@@ -39,6 +39,7 @@ def test_the_package_offers_exactly_these_names():
         "Profile",
         "ProfileRequest",
         "Report",
+        "SetupRequest",
         "TrainRequest",
         "TrainResult",
         "VerifyRequest",
@@ -52,6 +53,7 @@ def test_the_package_offers_exactly_these_names():
         "export",
         "inspect",
         "profile",
+        "setup",
         "train",
         "verify",
     ]
@@ -91,7 +93,20 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "name", ["export", "train", "compress", "ablate", "profile", "explain", "inspect", "bench", "verify", "compare"]
+    "name",
+    [
+        "export",
+        "train",
+        "compress",
+        "ablate",
+        "profile",
+        "explain",
+        "inspect",
+        "bench",
+        "verify",
+        "compare",
+        "setup",
+    ],
 )
 def test_anything_but_the_request_of_a_function_is_refused_in_one_line(name):
     with pytest.raises(InputError, match=r"`request` must be of type \w+Request\. Received: {'model': 'prado'}"):
