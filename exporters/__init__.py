@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from exporters.anatomy.request import InspectRequest as InspectRequest
     from exporters.anatomy.result import Anatomy as Anatomy
     from exporters.anatomy.run import inspect as inspect
+    from exporters.arch_check.request import ArchCheckRequest as ArchCheckRequest
+    from exporters.arch_check.result import ArchCheckResult as ArchCheckResult
+    from exporters.arch_check.run import check_arch as check_arch
     from exporters.benchmarking.request import BenchRequest as BenchRequest
     from exporters.benchmarking.result import BenchResult as BenchResult
     from exporters.benchmarking.run import bench as bench
@@ -53,6 +56,8 @@ _HOME = {
     "AblateRequest": "exporters.ablation.request",
     "Ablation": "models_tf.compress.ablation_result",
     "Anatomy": "exporters.anatomy.result",
+    "ArchCheckRequest": "exporters.arch_check.request",
+    "ArchCheckResult": "exporters.arch_check.result",
     "BenchRequest": "exporters.benchmarking.request",
     "BenchResult": "exporters.benchmarking.result",
     "CheckRequest": "exporters.checking.request",
@@ -79,6 +84,7 @@ _HOME = {
     "ablate": "exporters.ablation.run",
     "bench": "exporters.benchmarking.run",
     "check": "exporters.checking.run",
+    "check_arch": "exporters.arch_check.run",
     "compare": "exporters.comparison.run",
     "compress": "exporters.compression.run",
     "explain": "exporters.explanation.run",
@@ -93,6 +99,8 @@ __all__ = [
     "AblateRequest",
     "Ablation",
     "Anatomy",
+    "ArchCheckRequest",
+    "ArchCheckResult",
     "BenchRequest",
     "BenchResult",
     "CheckRequest",
@@ -119,6 +127,7 @@ __all__ = [
     "ablate",
     "bench",
     "check",
+    "check_arch",
     "compare",
     "compress",
     "explain",

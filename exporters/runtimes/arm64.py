@@ -1,4 +1,4 @@
-"""An ARM64 Python with the runtimes of phones, run by qemu-user: where it is, how it is called, what is compiled for it.
+"""An ARM64 Python with the runtimes of phones, in qemu-user: where it is, how it is called, what is compiled for it.
 
 `arm64_setup.py` fetches it. Files that hold the projection op need its library for ARM, and counting instructions needs
 a plugin of qemu's: both are compiled here at first use, into the cache.
@@ -69,16 +69,21 @@ def need() -> Path:
     return folder()
 
 
-def command(script: Path, arguments: Sequence[str] = (), *, options: Sequence[str] = ()) -> list[str]:
-    """Runs a Python script in the emulator; `options` are those of qemu."""
+def command(
+    script: Path, arguments: Sequence[str] = (), *, options: Sequence[str] = (), packages: Sequence[Path] = ()
+) -> list[str]:
+    """Runs a Python script in the emulator; `options` are those of qemu, `packages` more folders to import from."""
     place = need()
+    path = ":".join(str(folder) for folder in (*packages, place / "site"))
     return [
         EMULATOR,
         *options,
         *("-cpu", PROCESSOR, "-L", str(place / "root")),
-        *("-E", f"PYTHONPATH={place / 'site'}", "-E", f"PYTHONHOME={place / 'root' / 'usr'}"),
+        *("-E", f"PYTHONPATH={path}", "-E", f"PYTHONHOME={place / 'root' / 'usr'}"),
         # Nothing is ever written into the cache but by its setup.
         *("-E", "PYTHONDONTWRITEBYTECODE=1"),
+        # Sets and dicts in another order would be other instructions.
+        *("-E", "PYTHONHASHSEED=0"),
         str(place / "root" / "usr" / "bin" / f"python{PYTHON}"),
         str(script),
         *arguments,
@@ -94,9 +99,9 @@ def run_rows(
 ) -> list[row_jobs.Answer]:
     """All files in one emulated process. With the plugin, the instructions of one call are counted."""
 
-    def emulated(folder: Path, log: Path) -> list[str]:
+    def emulated(log: Path) -> list[str]:
         counting = () if plugin is None else ("-plugin", str(plugin), "-d", "plugin", "-D", str(log))
-        return command(row_jobs.WORKER, [str(folder)], options=counting)
+        return command(row_jobs.WORKER, options=counting)
 
     return row_jobs.run_rows(jobs, runtime=runtime, command=emulated, step=step)
 

@@ -120,7 +120,9 @@ def _call(command: Sequence[str], purpose: str) -> None:
             command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, env=environment, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise InputError(f"`{arm64.REMEDY}` must {purpose}. Received: no answer of {command[0]} in {_SECONDS} s.") from error
+        raise InputError(
+            f"`{arm64.REMEDY}` must {purpose}. Received: no answer of {command[0]} in {_SECONDS} s."
+        ) from error
     if done.returncode:
         lines = [line for line in done.stderr.strip().splitlines() if "WARNING" not in line] or ["no message"]
         raise InputError(f"`{arm64.REMEDY}` must {purpose}. Received: {lines[0][:300].rstrip('.')}.")

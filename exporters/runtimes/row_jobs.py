@@ -51,13 +51,13 @@ class Answer:
     instructions: int | None = None
 
 
-# Folder of a job, and where a plugin of the emulator writes -> the command that runs it.
-Command = Callable[[Path, Path], Sequence[str]]
+# Where a plugin of the emulator writes -> the command that runs the worker.
+Command = Callable[[Path], Sequence[str]]
 
 
-def here(folder: Path, _log: Path) -> list[str]:
+def here(_log: Path) -> list[str]:
     """The command of runtimes that are installed in this environment."""
-    return [sys.executable, str(WORKER), str(folder)]
+    return [sys.executable, str(WORKER)]
 
 
 def run_rows(
@@ -90,7 +90,7 @@ def run_rows(
         while begin < len(jobs):
             (folder / "job.json").write_text(json.dumps({"runtime": runtime, "files": files[begin:]}))
             log = folder / f"plugin{begin}.log"
-            last, trouble = _watch(command(folder, log), silent_seconds, lambda number: step(jobs[number].path.name))
+            last, trouble = _watch(command(log), folder, silent_seconds, lambda number: step(jobs[number].path.name))
             marked = [number for number in range(begin, len(jobs)) if (folder / f"{number}.npz").is_file()]
             counts |= dict(zip(marked, _counts(log), strict=False))
             if not trouble:
@@ -140,11 +140,13 @@ def _answer(folder: Path, number: int, broken: str, count: int | None) -> Answer
     return Answer(rows=read_answers(folder / f"{number}.npz"), instructions=count)
 
 
-def _watch(command: Sequence[str], silent_seconds: float, begun: Callable[[int], None]) -> tuple[int | None, str]:
+def _watch(
+    command: Sequence[str], folder: Path, silent_seconds: float, begun: Callable[[int], None]
+) -> tuple[int | None, str]:
     """The file that was begun last, and what went wrong, "" if nothing."""
     last: int | None = None
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
         try:
             for line in _lines(process.stdout, silent_seconds):
                 if line.startswith("file "):

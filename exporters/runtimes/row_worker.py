@@ -1,20 +1,19 @@
 """Runs model files row by row in one runtime, in a process of its own: on this processor, or in the emulator.
 
-    python row_worker.py FOLDER
+    cd FOLDER; python row_worker.py
 
-Imports nothing but numpy and the runtime, since the start of an emulated Python is slow. FOLDER/job.json is
-`{"runtime": name, "files": [{"path", "rows", "texts", "library", "counted", "scales"}]}`: `rows` is an .npz of inputs (see
-`row_jobs.py`), `texts` are inputs that are strings, `library` is that of the projection op if the file needs it,
-`counted` the row whose calls are marked for the plugin that counts instructions, and `scales` those of integer outputs,
-for runtimes that do not tell. The answers of file N go to
-FOLDER/N.npz, or its error to FOLDER/N.txt. A line on stdout tells which file is begun, and a dot that a row is done.
+Imports nothing but numpy and the runtime, since the start of an emulated Python is slow. FOLDER/job.json has the name
+of the runtime and a list of files with "path", "rows", "texts", "library", "counted" and "scales": `rows` is an .npz of
+inputs (see `row_jobs.py`), `texts` are inputs that are strings, `library` is that of the projection op if the file
+needs it, `counted` the row whose calls are marked for the plugin that counts instructions, and `scales` are those of
+integer outputs, for runtimes that do not tell. The answers of file N go to FOLDER/N.npz, or its error to FOLDER/N.txt. A line
+on stdout tells which file is begun, and a dot that a row is done.
 """
 
 import contextlib
 import ctypes
 import json
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -185,7 +184,7 @@ def read_rows(path: str, texts: list[str]) -> Iterator[Row]:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    folder = Path()
     job = json.loads((folder / "job.json").read_text())
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # the runtime may print

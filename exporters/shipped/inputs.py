@@ -55,7 +55,8 @@ def first_signature(file: ModelFile) -> tuple[Sequence[TensorInfo], Sequence[Ten
 
 
 def open_file(path: Path) -> ModelFile:
-    return base.get(path.suffix.removeprefix(".")).open(path)
+    file: ModelFile = base.get(path.suffix.removeprefix(".")).open(path)
+    return file
 
 
 def from_data(
@@ -131,7 +132,9 @@ def _feed(example: Mapping[str, Any]) -> dict[str, Any]:
     return feed
 
 
-def _inputs(file: ModelFile, feeds: Iterator[Mapping[str, Any]] | Sequence[Mapping[str, Any]], *, source: str) -> Inputs:
+def _inputs(
+    file: ModelFile, feeds: Iterator[Mapping[str, Any]] | Sequence[Mapping[str, Any]], *, source: str
+) -> Inputs:
     infos = first_signature(file)[0]
     made, lengths = [], []
     strings = tuple(info.name for info in infos if _is_string(info, file))
