@@ -29,8 +29,9 @@ def main() -> None:
             for path, answer in zip(own, arm64.run_rows(jobs, runtime=runtime, plugin=plugin), strict=True):
                 found[path.name] = answer.instructions or answer.error
                 print(path.name, found[path.name])
+    names = " ".join(path.name for path in paths)
     document = {
-        "command": f"bash benchmarks/arm_instructions.sh {result.name} {length} {' '.join(path.name for path in paths)}",
+        "command": f"bash benchmarks/arm_instructions.sh {result.name} {length} {names}",
         "processor": "cortex-a76, emulated by qemu-aarch64",
         "threads": 1,
         "length": length,

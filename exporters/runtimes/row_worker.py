@@ -6,8 +6,8 @@ Imports nothing but numpy and the runtime, since the start of an emulated Python
 of the runtime and a list of files with "path", "rows", "texts", "library", "counted" and "scales": `rows` is an .npz of
 inputs (see `row_jobs.py`), `texts` are inputs that are strings, `library` is that of the projection op if the file
 needs it, `counted` the row whose calls are marked for the plugin that counts instructions, and `scales` are those of
-integer outputs, for runtimes that do not tell. The answers of file N go to FOLDER/N.npz, or its error to FOLDER/N.txt. A line
-on stdout tells which file is begun, and a dot that a row is done.
+integer outputs, for runtimes that do not tell. The answers of file N go to FOLDER/N.npz, or its error to FOLDER/N.txt.
+A line on stdout tells which file is begun, and a dot that a row is done.
 """
 
 import contextlib
