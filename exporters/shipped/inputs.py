@@ -139,7 +139,7 @@ def _inputs(
     made, lengths = [], []
     strings = tuple(info.name for info in infos if _is_string(info, file))
     for feed in feeds:
-        length = _length(feed)
+        length = _length({plain_name(info.name): feed[plain_name(info.name)] for info in infos})
         made.append({info.name: _value(info, feed[plain_name(info.name)], length, file) for info in infos})
         lengths.append(length)
     if not made:

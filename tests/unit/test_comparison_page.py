@@ -7,7 +7,7 @@ import pytest
 
 from exporters import CompareRequest, compare
 from models_tf.tasks.metrics import wilson
-from support import browser
+from exporters.runtimes import browser
 
 PROGRAM = browser.find()
 HOSTILE = "<script>document.title='broken'<|script> `x` $a$"  # a folder's name has no slash

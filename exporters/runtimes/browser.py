@@ -32,6 +32,10 @@ def find() -> str | None:
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
+class BrowserError(Exception):
+    """The browser did not do what it was asked for; one line."""
+
+
 class Browser:
     """One page. `logged` and `requested` are what it said and loaded since it was opened."""
 
@@ -65,32 +69,38 @@ class Browser:
         self.call("Page.navigate", url=address)
         self._until(lambda message: message.get("method") == "Page.loadEventFired")
 
-    def evaluate(self, script: str) -> Any:
-        found = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+    def evaluate(self, script: str, *, seconds: float = _SECONDS) -> Any:
+        """The value of the script, which may be promised for later."""
+        values = {"expression": script, "returnByValue": True, "awaitPromise": True}
+        found = self._call("Runtime.evaluate", values, seconds)
         if "exceptionDetails" in found:
-            raise AssertionError(found["exceptionDetails"])
+            raise BrowserError(str(found["exceptionDetails"]))
         return found["result"].get("value")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """One command of the debugging protocol."""
+        return self._call(method, parameters, _SECONDS)
+
+    def _call(self, method: str, parameters: dict[str, Any], seconds: float) -> dict[str, Any]:
         number = next(self._numbers)
-        message = {"id": number, "method": method, "params": parameters}
+        message: dict[str, Any] = {"id": number, "method": method, "params": parameters}
         if self._session is not None:
             message["sessionId"] = self._session
         os.write(self._write, json.dumps(message).encode() + b"\0")
-        answer = self._until(lambda message: message.get("id") == number)
+        answer = self._until(lambda message: message.get("id") == number, seconds)
         if "error" in answer:
-            raise AssertionError(f"{method}: {answer['error']}")
+            raise BrowserError(f"{method}: {answer['error']}")
         result: dict[str, Any] = answer["result"]
         return result
 
-    def _until(self, wanted: Any) -> dict[str, Any]:
-        end = time.monotonic() + _SECONDS
+    def _until(self, wanted: Any, seconds: float = _SECONDS) -> dict[str, Any]:
+        end = time.monotonic() + seconds
         while True:
             while b"\0" not in self._rest:
                 ready, _, _ = select.select([self._read], [], [], max(0.0, end - time.monotonic()))
                 chunk = os.read(self._read, 1 << 20) if ready else b""
                 if not chunk:
-                    raise AssertionError("The browser gave no answer.")
+                    raise BrowserError(f"The browser gave no answer in {seconds:g} s.")
                 self._rest += chunk
             line, _, self._rest = self._rest.partition(b"\0")
             message: dict[str, Any] = json.loads(line)
