@@ -36,6 +36,7 @@ COMMANDS = {
     "inspect": "show what a .tflite or .onnx file holds and what runtimes do with it",
     "bench": "measure how long model files take, side by side",
     "check": "score shipped files and fail when they got worse",
+    "ledger": "run the same rows through every runtime and compare the answers",
     "compare": "compare exports by size, accuracy and latency",
     "verify": "check that a folder is what an export wrote",
     "setup": "fetch a runtime that other commands use",
@@ -44,7 +45,7 @@ COMMANDS = {
     "completion": "print a shell completion script",
 }
 # These need only the base install.
-LIGHT = ("bench", "check", "compare", "inspect", "verify", "setup", "models", "clean", "completion")
+LIGHT = ("bench", "check", "compare", "inspect", "ledger", "verify", "setup", "models", "clean", "completion")
 
 
 class Command(Protocol):

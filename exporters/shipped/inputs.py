@@ -7,7 +7,7 @@ inputs in it. Leaves out what the answers mean.
 import base64
 import itertools
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,14 @@ def open_file(path: Path) -> ModelFile:
     return file
 
 
+@dataclass(frozen=True, kw_only=True)
+class Feeds:
+    """Rows before any file shapes them: features, texts as bytes, or ids, mask and segments, each without a batch."""
+
+    rows: tuple[Mapping[str, Any], ...]
+    source: str
+
+
 def from_data(
     path: Path,
     data: Path,
@@ -66,30 +74,48 @@ def from_data(
     rows: int | None,
     columns: Columns = GUESSED,
     label_separator: str = DEFAULT_SEPARATOR,
-) -> Inputs:
-    """The first rows of a data file, or all."""
-    shipped = open_one(path)
-    examples = shipped_rows.read(shipped, data, columns=columns, label_separator=label_separator)
+) -> Feeds:
+    """The first rows of a data file, or all, as a file's own projection or tokenizer reads them."""
+    examples = shipped_rows.read(open_one(path), data, columns=columns, label_separator=label_separator)
     count = len(examples) if rows is None else min(rows, len(examples))
     feeds = (
         {name: values[number] for name, values in feed.items()}
         for feed in examples.take(range(count)).chunks(256)
         for number in range(len(next(iter(feed.values()))))
     )
-    return _inputs(shipped.file, feeds, source=str(data))
+    return Feeds(rows=tuple(feeds), source=str(data))
 
 
-def from_examples(path: Path, *, rows: int | None) -> Inputs:
-    """The rows of the examples.json beside a file."""
-    file, document = open_file(path), examples_document(path.parent)
+def from_examples(folder: Path, *, rows: int | None) -> Feeds:
+    """The rows of the examples.json in a folder."""
+    document = examples_document(folder)
     try:
-        examples = itertools.islice(document["examples"], rows)
-        feeds = [_feed(example) for example in examples]
-        return _inputs(file, feeds, source=EXAMPLES_FILE)
+        feeds = tuple(_feed(example) for example in itertools.islice(document["examples"], rows))
     except (KeyError, TypeError, ValueError, AttributeError, zlib.error) as error:
         raise InputError(
-            f"{path.parent / EXAMPLES_FILE} must be as the export wrote it. Received: {type(error).__name__} {error}."
+            f"{folder / EXAMPLES_FILE} must be as the export wrote it. Received: {type(error).__name__} {error}."
         ) from error
+    return Feeds(rows=feeds, source=EXAMPLES_FILE)
+
+
+def shaped(file: ModelFile, feeds: Feeds) -> Inputs:
+    """The rows just as a file takes them."""
+    infos = first_signature(file)[0]
+    made, lengths = [], []
+    strings = tuple(info.name for info in infos if _is_string(info, file))
+    for feed in feeds.rows:
+        absent = [info.name for info in infos if plain_name(info.name) not in feed]
+        if absent:
+            raise InputError(
+                f"{file.name} takes {', '.join(info.name for info in infos)}. "
+                f"Received: {', '.join(feed) or 'nothing'} in {feeds.source}."
+            )
+        length = _length({plain_name(info.name): feed[plain_name(info.name)] for info in infos})
+        made.append({info.name: _value(info, feed[plain_name(info.name)], length, file) for info in infos})
+        lengths.append(length)
+    if not made:
+        raise InputError(f"At least one row is needed. Received: none in {feeds.source}.")
+    return Inputs(rows=tuple(made), lengths=tuple(lengths), texts=strings, source=feeds.source)
 
 
 def tolerance_of(path: Path) -> float | None:
@@ -130,21 +156,6 @@ def _feed(example: Mapping[str, Any]) -> dict[str, Any]:
     if "text" in example:
         feed[TEXT] = str(example["text"]).encode()
     return feed
-
-
-def _inputs(
-    file: ModelFile, feeds: Iterator[Mapping[str, Any]] | Sequence[Mapping[str, Any]], *, source: str
-) -> Inputs:
-    infos = first_signature(file)[0]
-    made, lengths = [], []
-    strings = tuple(info.name for info in infos if _is_string(info, file))
-    for feed in feeds:
-        length = _length({plain_name(info.name): feed[plain_name(info.name)] for info in infos})
-        made.append({info.name: _value(info, feed[plain_name(info.name)], length, file) for info in infos})
-        lengths.append(length)
-    if not made:
-        raise InputError(f"At least one row is needed. Received: none in {source}.")
-    return Inputs(rows=tuple(made), lengths=tuple(lengths), texts=strings, source=source)
 
 
 def _length(feed: Mapping[str, Any]) -> int:

@@ -17,7 +17,7 @@ from exporters.formats.texts import holds_projection
 from exporters.runtimes import row_jobs, rules
 from exporters.runtimes.row_jobs import Answer, Job
 from exporters.shipped import inputs as shipped_inputs
-from exporters.shipped.inputs import Inputs, first_signature
+from exporters.shipped.inputs import Feeds, Inputs, first_signature
 from exporters.shipped.model import MODEL_FILE, PROJECTION_FILE
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.data import DEFAULT_SEPARATOR
@@ -40,6 +40,7 @@ class Prepared:
 
     path: Path
     file: ModelFile
+    feeds: Feeds
     inputs: Inputs
     tolerance: float | None
     multi_label: bool
@@ -86,14 +87,16 @@ def prepare(
     label_separator: str = DEFAULT_SEPARATOR,
 ) -> Prepared:
     """With the rows of a data file, else of examples.json."""
+    file = shipped_inputs.open_file(path)
     if data is None:
-        inputs = shipped_inputs.from_examples(path, rows=rows)
+        feeds = shipped_inputs.from_examples(path.parent, rows=rows)
     else:
-        inputs = shipped_inputs.from_data(path, data, rows=rows, columns=columns, label_separator=label_separator)
+        feeds = shipped_inputs.from_data(path, data, rows=rows, columns=columns, label_separator=label_separator)
     return Prepared(
         path=path,
-        file=shipped_inputs.open_file(path),
-        inputs=inputs,
+        file=file,
+        feeds=feeds,
+        inputs=shipped_inputs.shaped(file, feeds),
         tolerance=shipped_inputs.tolerance_of(path),
         multi_label=_multi_label(path.parent),
     )

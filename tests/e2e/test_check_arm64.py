@@ -20,7 +20,7 @@ MISSING = [name for name in (arm64.EMULATOR, "apt-get", "dpkg-deb", "gcc") if sh
 # Of all token models of the registry: bert (with outliers), mobilebert, albert, powerbert, ghostbert; a tagger; SGNN.
 FAMILIES = ("outliers", "mobilebert", "albert", "significance", "ghosts on heads", "ghosts on outputs")
 TAGGER = "tagger"
-# Rows that run in the emulator, and rows that show what a file differs by from float32. Two runtimes whose kernels round
+# Rows that run in the emulator, and rows that show what a file differs by from float32. Runtimes whose kernels round
 # otherwise may each be off by as much: with random weights tflite-runtime was seen 1.02 times that from LiteRT.
 ROWS, JUDGED, TIMES = 8, 64, 2
 
