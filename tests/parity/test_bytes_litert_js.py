@@ -10,12 +10,10 @@ from ai_edge_litert.interpreter import Interpreter
 import models_tf
 from exporters.bytes_in.settings import BytesIn
 from exporters.formats.tflite.bytes_in import bytes_in_model
-from exporters.runtimes import litert_js
-from exporters.runtimes.row_jobs import Job
 from models_tf.ops.projection.library import HostProjection
 from quantize.tflite.flatbuffer import write_model
 from quantize.tflite.graph import add_tensor, new_operator, schema
-from support import bytes_fronts, export_command
+from support import bytes_fronts, export_command, litert_js
 from support.bytes_fronts import CONFIGS
 
 TEXTS = 200
@@ -38,21 +36,13 @@ def front(name, *, answers_float):
     return write_model(model)
 
 
-def in_litert_js(content, rows, folder):
-    """The answer to all rows of bytes."""
-    (folder / "model.tflite").write_bytes(content)
-    answer, _ = litert_js.run(Job(path=folder / "model.tflite", rows=[{"text": row[None]} for row in rows]))
-    return answer
-
-
 @pytest.mark.parametrize("name", ["plain", "vocabulary", "long words", "bundled"])
 def test_litert_js_equals_the_core(name, tmp_path):
     config, _ = CONFIGS[name]
     texts = bytes_fronts.texts(name, TEXTS)
     rows = bytes_fronts.rows(texts, config.max_bytes)
-    answer = in_litert_js(front(name, answers_float=True), rows, tmp_path)
     expected = HostProjection(config).project(texts)[0]
-    features = np.stack([next(iter(row.values())).reshape(expected.shape[1:]) for row in answer.rows])
+    features = litert_js.answers(front(name, answers_float=True), {"text": rows}, tmp_path).reshape(expected.shape)
     different = np.flatnonzero((features != expected).any(axis=(1, 2)))
     assert different.size == 0, [texts[row] for row in different[:3]]
 
@@ -60,8 +50,8 @@ def test_litert_js_equals_the_core(name, tmp_path):
 def test_litert_js_has_no_int8_outputs(tmp_path):
     """So the front alone cannot be used there; whole files answer float32."""
     rows = np.zeros((1, CONFIGS["plain"][0].max_bytes), np.uint8)
-    answer = in_litert_js(front("plain", answers_float=False), rows, tmp_path)
-    assert "Element type INT8 is not supported" in answer.error
+    with pytest.raises(litert_js.RefusedError, match="Element type INT8 is not supported"):
+        litert_js.answers(front("plain", answers_float=False), {"text": rows}, tmp_path)
 
 
 def test_a_whole_file_answers_as_in_litert(tmp_path):
@@ -75,8 +65,7 @@ def test_a_whole_file_answers_as_in_litert(tmp_path):
     interpreter = Interpreter(model_content=model, num_threads=1)
     rows = bytes_fronts.rows(texts, interpreter.get_input_details()[0]["shape"][1])
     expected = np.stack(list(bytes_fronts.run_tflite(interpreter, rows)))
-    answer = in_litert_js(model, rows, tmp_path)
-    found = np.stack([row["logits"].reshape(expected.shape[1:]) for row in answer.rows])
+    found = litert_js.answers(model, {"text": rows}, tmp_path).reshape(expected.shape)
     # Equal, where it was run; kernels of other processors may round a value on the edge of two int8 steps otherwise.
     np.testing.assert_array_equal(found.argmax(1), expected.argmax(1))
     assert np.abs(found - expected).max() <= 0.02 * np.ptp(expected)
