@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from exporters.integrity.request import VerifyRequest as VerifyRequest
     from exporters.integrity.result import VerifyResult as VerifyResult
     from exporters.integrity.run import verify as verify
-    from exporters.ledger.request import LedgerRequest as LedgerRequest
-    from exporters.ledger.result import Ledger as Ledger
-    from exporters.ledger.run import ledger as ledger
+    from exporters.ledgers.request import LedgerRequest as LedgerRequest
+    from exporters.ledgers.result import Ledger as Ledger
+    from exporters.ledgers.run import ledger as ledger
     from exporters.pipeline import export as export
     from exporters.profiling.report import Profile as Profile
     from exporters.profiling.request import ProfileRequest as ProfileRequest
@@ -76,8 +76,8 @@ _HOME = {
     "ExportRequest": "exporters.request",
     "InputError": "models_tf.errors",
     "InspectRequest": "exporters.anatomy.request",
-    "Ledger": "exporters.ledger.result",
-    "LedgerRequest": "exporters.ledger.request",
+    "Ledger": "exporters.ledgers.result",
+    "LedgerRequest": "exporters.ledgers.request",
     "Profile": "exporters.profiling.report",
     "ProfileRequest": "exporters.profiling.request",
     "Report": "exporters.report.report",
@@ -95,7 +95,7 @@ _HOME = {
     "explain": "exporters.explanation.run",
     "export": "exporters.pipeline",
     "inspect": "exporters.anatomy.run",
-    "ledger": "exporters.ledger.run",
+    "ledger": "exporters.ledgers.run",
     "profile": "exporters.profiling.run",
     "setup": "exporters.runtimes.setup",
     "train": "exporters.training.run",

@@ -1,4 +1,4 @@
-"""`export-mobile ledger`: its flags and its run. The work is in `exporters/ledger`."""
+"""`export-mobile ledger`: its flags and its run. The work is in `exporters/ledgers`."""
 
 import argparse
 from pathlib import Path
@@ -7,7 +7,7 @@ from exporters.commands import flags
 from exporters.commands.parser import Parser
 from exporters.commands.request_values import request_values
 from exporters.console.terminal import Terminal
-from exporters.ledger.request import DEFAULT_ROWS, LedgerRequest
+from exporters.ledgers.request import DEFAULT_ROWS, LedgerRequest
 from models_tf.data import DEFAULT_SEPARATOR
 
 DESCRIPTION = (
@@ -44,8 +44,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     request = LedgerRequest(**request_values(options, LedgerRequest))
     if request.output is not None:
         flags.check_output_file(request.output, "--output")
-    from exporters.ledger import text
-    from exporters.ledger.run import ledger
+    from exporters.ledgers import text
+    from exporters.ledgers.run import ledger
     from models_tf.checkpoints.atomic_files import write_files
 
     result = ledger(request, progress=terminal.progress(quiet=options.json, held=True))

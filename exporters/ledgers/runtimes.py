@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporters.ledger.result import RuntimeRecord
+from exporters.ledgers.result import RuntimeRecord
 from exporters.runtimes import arm64, litert_js, ort_web, row_jobs, rules
 from exporters.runtimes.row_jobs import Answer
 from exporters.shipped.prepared import OP_LIBRARIES, REFERENCES, Prepared

@@ -39,7 +39,7 @@ def answers(folder: Path, feeds: Feeds) -> tuple[dict[str, np.ndarray], ...] | s
         path = os.pathsep.join(filter(None, (packages, os.environ.get("PYTHONPATH"))))
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "exporters.ledger.keras_worker"],
+                [sys.executable, "-m", "exporters.ledgers.keras_worker"],
                 cwd=place,
                 env={**os.environ, "PYTHONPATH": path},
                 stdin=subprocess.DEVNULL,

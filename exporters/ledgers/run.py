@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from exporters.console.progress import Progress
-from exporters.ledger import keras
-from exporters.ledger.request import LedgerRequest
-from exporters.ledger.result import NOT_RUN, RAN, REFERENCE, REFUSED, Entry, Ledger
-from exporters.ledger.runtimes import RUNTIMES, Runtime
+from exporters.ledgers import keras
+from exporters.ledgers.request import LedgerRequest
+from exporters.ledgers.result import NOT_RUN, RAN, REFERENCE, REFUSED, Entry, Ledger
+from exporters.ledgers.runtimes import RUNTIMES, Runtime
 from exporters.request_fields import check_request
 from exporters.runtimes import agreement, rules
 from exporters.runtimes.row_jobs import Answer

@@ -1,6 +1,6 @@
 """A ledger for people: what the command prints, and Markdown."""
 
-from exporters.ledger.result import NOT_RUN, RAN, REFERENCE, Entry, Ledger
+from exporters.ledgers.result import NOT_RUN, RAN, REFERENCE, Entry, Ledger
 from exporters.report import tables
 from exporters.report.escaping import markdown_text
 from exporters.report.tables import Table
