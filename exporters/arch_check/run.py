@@ -215,8 +215,6 @@ def _notes(files: Sequence[ArchFile], known: Counts | None, plugin: Path | str) 
     notes = []
     if isinstance(plugin, str):
         notes.append(f"Instructions were not counted: {plugin}.")
-    elif not any(run.instructions for file in files for run in file.runs):
-        notes.append(f"Instructions were not counted: this {arm64.EMULATOR} takes no plugins.")
     if known is not None:
         new = [file.name for file in files if file.name not in known.files]
         if new:

@@ -121,6 +121,9 @@ def projection_library(name: str) -> Path | str:
 
 def counting_plugin() -> Path | str:
     """The plugin that counts instructions, for the emulator on this machine; or the reason why there is none."""
+    helped = subprocess.run([EMULATOR, "-h"], capture_output=True, text=True, errors="replace", check=False)
+    if "-plugin" not in helped.stdout + helped.stderr:
+        return f"this {EMULATOR} was built without plugins"
     return _compiled("count_instructions.so", ["gcc", "-O2", "-shared", "-fPIC"], [_PLUGIN], package="gcc libc6-dev")
 
 
