@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from exporters.compression.request import CompressRequest as CompressRequest
     from exporters.compression.result import CompressResult as CompressResult
     from exporters.compression.run import compress as compress
+    from exporters.demonstration.request import DemoRequest as DemoRequest
+    from exporters.demonstration.run import Demo as Demo
+    from exporters.demonstration.run import demo as demo
+    from exporters.demonstration.run import write_site as write_site
     from exporters.errors import ExportError as ExportError
     from exporters.explanation.request import ExplainRequest as ExplainRequest
     from exporters.explanation.run import Explanation as Explanation
@@ -62,6 +66,8 @@ _HOME = {
     "CompressRequest": "exporters.compression.request",
     "CompressResult": "exporters.compression.result",
     "Compression": "models_tf.compress.settings",
+    "Demo": "exporters.demonstration.run",
+    "DemoRequest": "exporters.demonstration.request",
     "ExplainRequest": "exporters.explanation.request",
     "Explanation": "exporters.explanation.run",
     "ExportError": "exporters.errors",
@@ -81,6 +87,7 @@ _HOME = {
     "check": "exporters.checking.run",
     "compare": "exporters.comparison.run",
     "compress": "exporters.compression.run",
+    "demo": "exporters.demonstration.run",
     "explain": "exporters.explanation.run",
     "export": "exporters.pipeline",
     "inspect": "exporters.anatomy.run",
@@ -88,6 +95,7 @@ _HOME = {
     "setup": "exporters.runtimes.setup",
     "train": "exporters.training.run",
     "verify": "exporters.integrity.run",
+    "write_site": "exporters.demonstration.run",
 }
 __all__ = [
     "AblateRequest",
@@ -102,6 +110,8 @@ __all__ = [
     "CompressRequest",
     "CompressResult",
     "Compression",
+    "Demo",
+    "DemoRequest",
     "ExplainRequest",
     "Explanation",
     "ExportError",
@@ -121,6 +131,7 @@ __all__ = [
     "check",
     "compare",
     "compress",
+    "demo",
     "explain",
     "export",
     "inspect",
@@ -128,6 +139,7 @@ __all__ = [
     "setup",
     "train",
     "verify",
+    "write_site",
 ]  # written out: a type checker does not read `_HOME`
 
 

@@ -30,6 +30,8 @@ def test_the_package_offers_exactly_these_names():
         "CompressRequest",
         "CompressResult",
         "Compression",
+        "Demo",
+        "DemoRequest",
         "ExplainRequest",
         "Explanation",
         "ExportError",
@@ -49,6 +51,7 @@ def test_the_package_offers_exactly_these_names():
         "check",
         "compare",
         "compress",
+        "demo",
         "explain",
         "export",
         "inspect",
@@ -56,6 +59,7 @@ def test_the_package_offers_exactly_these_names():
         "setup",
         "train",
         "verify",
+        "write_site",
     ]
     assert dir(exporters) == sorted(exporters.__all__)
 
@@ -105,7 +109,9 @@ def test_importing_the_package_loads_nothing_heavy():
         "bench",
         "verify",
         "compare",
+        "demo",
         "setup",
+        "write_site",
     ],
 )
 def test_anything_but_the_request_of_a_function_is_refused_in_one_line(name):
