@@ -20,6 +20,9 @@ const STEPS = {
     return STEPS.ready(page);
   },
   async chooseFile(page, file) {
+    if (await page.isChecked(`input[value="${file}"]`)) {
+      return STEPS.ready(page);
+    }
     await page.evaluate(() => delete document.body.dataset.ready);
     await page.check(`input[value="${file}"]`);
     return STEPS.ready(page);

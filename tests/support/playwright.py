@@ -35,5 +35,6 @@ def drive(folder: Path, pages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
     if done.returncode:
         raise AssertionError(done.stderr)
     found: list[dict[str, Any]] = json.loads(result.read_text())
-    assert not [page["failed"] for page in found if "failed" in page], found
+    failed = [page["failed"] for page in found if "failed" in page]
+    assert failed == []
     return found
