@@ -137,28 +137,33 @@ def test_a_file_with_int8_outputs_is_not_offered_for_litert_js(seen):
 
 
 @pytest.mark.slow
-def test_labels_of_minilm_are_those_of_python_on_200_texts_of_sst2(tmp_path):
+def test_labels_of_minilm_are_those_of_python_on_200_texts_of_sst2_but_for_coin_tosses(tmp_path):
     table = data_folder("sst2", "dev.tsv")
     with table.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[: ROWS + 1]
-    few = tmp_path / "few.tsv"
-    few.write_text("\n".join("\t".join(row) for row in rows) + "\n", encoding="utf-8")
     request = ExportRequest(
         model="bert",
         checkpoint=minilm_sst2(),
-        eval_data=few,
-        quantize="int8-dynamic",
+        eval_data=table,
+        quantize="int8",
+        io="float32",  # else LiteRT.js refuses it
         max_seq_len=64,
         output=tmp_path / "minilm",
     )
     export(request)
     texts = [text for text, _ in rows[1:]]
-    files = ("model_int8_dynamic.tflite", "model_int8_dynamic.onnx")
+    files = ("model_int8.tflite", "model_int8.onnx")
     with demo(DemoRequest(folders=(tmp_path / "minilm",))) as page:
         steps = [["ready"], *(["classify", "models/minilm", file, texts] for file in files), ["selfTest"]]
         (visit,) = playwright.drive(tmp_path, [{"address": page.address, "steps": steps}])
     _, *answers, tested = visit["answers"]
     for file, found in zip(files, answers, strict=True):
         assert len(found["answers"]) == ROWS
-        assert [answer["label"] for answer in found["answers"]] == labels_of(tmp_path / "minilm", file, texts), file
+        expected = labels_of(tmp_path / "minilm", file, texts)
+        differ = [n for n, answer in enumerate(found["answers"]) if answer["label"] != expected[n]]
+        # Kernels of WebAssembly round an activation to the step beside now and then, as those of other processors do.
+        # On these rows that moved a probability by up to 0.03, so only labels of about 50 % can turn: one row of 200
+        # did. Trained models must agree on 99 %.
+        assert len(differ) <= ROWS // 100, (file, differ)
+        assert all(found["answers"][n]["probability"] < 0.55 for n in differ), (file, differ)
     assert tested["verdict"].startswith("Passed: 16 texts")
