@@ -88,6 +88,12 @@ def add_arguments(parser: Parser) -> None:
         help="bytes-in files answer logits (default), or labels: also probabilities and the best label",
     )
     model.add_argument(
+        "--io",
+        metavar="TYPE",
+        help="features and answers at the border: float32; int32 (answers float32); int8 (TFLite); "
+        "default: features int8, answers as computed",
+    )
+    model.add_argument(
         "--random-init", action="store_true", help="token models: untrained weights, to measure size and speed"
     )
     model.add_argument("--preset", metavar="NAME", help=flags.presets_help())

@@ -38,12 +38,14 @@ COMMANDS = {
     "check": "score shipped files and fail when they got worse",
     "compare": "compare exports by size, accuracy and latency",
     "verify": "check that a folder is what an export wrote",
+    "demo": "try exported models on a page in the browser, or write that page",
+    "setup": "fetch a runtime that other commands use",
     "models": "list the models",
     "clean": "find and remove what killed runs left behind",
     "completion": "print a shell completion script",
 }
 # These need only the base install.
-LIGHT = ("bench", "check", "compare", "inspect", "verify", "models", "clean", "completion")
+LIGHT = ("bench", "check", "compare", "inspect", "verify", "demo", "setup", "models", "clean", "completion")
 
 
 class Command(Protocol):

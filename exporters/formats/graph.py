@@ -35,7 +35,8 @@ class Graph:
     signature and tries it with `rows`. `projection` is the config of the projection op, for a second file that takes
     text; `bytes_in` is for a third one, which takes the bytes of a text. `strip_names` leaves out the names of inner
     tensors where a format stores them. With `any_length` the first axis of every input, time, is the longest one, and
-    files take shorter ones too.
+    files take shorter ones too. `io` is the type of features and answers at the border of the files (`io.py`), None for
+    that of the recipe.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Graph:
     rows: Mapping[str, np.ndarray] | None = None
     strip_names: bool = False
     any_length: bool = False
+    io: str | None = None
     _traced: dict[tuple[int | None, bool], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property

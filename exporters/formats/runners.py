@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from exporters.formats.io import IOS
 from models_tf import memory
 from models_tf.spec import MASK
 
@@ -181,6 +182,11 @@ def check_inputs(file: str, expected: tuple[str, ...], given: Iterable[str]) -> 
 def batch_rows(row_values: int) -> int:
     """Rows per batch, for rows of `row_values` values."""
     return max(1, min(BATCH_ROWS, _BATCH_VALUES // row_values))
+
+
+def widened(values: np.ndarray, dtype: Any) -> np.ndarray:
+    """Whole numbers of 8 bits in the type that a file takes them in; anything else as it is."""
+    return values.astype(dtype) if values.dtype == np.int8 and np.dtype(dtype).name in IOS else values
 
 
 def fill(batch: np.ndarray, size: int) -> np.ndarray:

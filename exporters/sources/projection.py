@@ -155,6 +155,7 @@ class ProjectionModel:
                 {one.name: _single(one.file.interface()) for one in placed},
                 multi_label=self.source.checkpoint.config.multi_label,
                 any_length=self.model.any_length,
+                io=self.source.request.io,
             ),
         }
 

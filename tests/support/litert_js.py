@@ -1,10 +1,11 @@
 """LiteRT.js in Chromium: finds the npm package `@litertjs/core` as node does and runs .tflite files in it."""
 
 import contextlib
+import json
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,27 @@ def run(model: bytes, rows: np.ndarray, folder: Path) -> tuple[bytes, dict[str, 
     if "error" in times:
         raise RefusedError(times["error"])
     return b"".join(answers), times
+
+
+def answers(model: bytes, feed: Mapping[str, np.ndarray], folder: Path) -> np.ndarray:
+    """The first output, float32, of all rows of inputs of any type. The page asks the model for their order."""
+    layout = [
+        {"name": name, "dtype": values.dtype.name, "shape": [1, *values.shape[1:]]} for name, values in feed.items()
+    ]
+    rows = [
+        np.ascontiguousarray(values[row]).tobytes()
+        for row in range(len(next(iter(feed.values()))))
+        for values in feed.values()
+    ]
+    with (
+        _served(model, np.frombuffer(b"".join(rows), np.uint8)) as (address, sent),
+        browser.started(str(browser.find()), folder / "profile") as page,
+    ):
+        page.visit(address)
+        done = page.evaluate(f"runInputs({json.dumps(layout)})")
+    if "error" in done:
+        raise RefusedError(done["error"])
+    return np.frombuffer(b"".join(sent), np.float32)
 
 
 @contextlib.contextmanager
