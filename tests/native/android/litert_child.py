@@ -1,4 +1,4 @@
-"""Runs one .tflite for the stand-in of org.tensorflow.lite.Interpreter: model and inputs on stdin, outputs on stdout."""
+"""One .tflite for the stand-in of org.tensorflow.lite.Interpreter: model and inputs on stdin, outputs on stdout."""
 
 import struct
 import sys

@@ -4,22 +4,22 @@ import android.view.View;
 
 /** Stand-in: the first item is selected until another one is. */
 public class Spinner extends View {
-    private SpinnerAdapter adapter;
-    private int selected;
+  private SpinnerAdapter adapter;
+  private int selected;
 
-    public SpinnerAdapter getAdapter() {
-        return adapter;
-    }
+  public SpinnerAdapter getAdapter() {
+    return adapter;
+  }
 
-    public void setAdapter(SpinnerAdapter adapter) {
-        this.adapter = adapter;
-    }
+  public void setAdapter(SpinnerAdapter adapter) {
+    this.adapter = adapter;
+  }
 
-    public void setSelection(int position) {
-        selected = position;
-    }
+  public void setSelection(int position) {
+    selected = position;
+  }
 
-    public Object getSelectedItem() {
-        return adapter.getCount() == 0 ? null : adapter.getItem(selected);
-    }
+  public Object getSelectedItem() {
+    return adapter.getCount() == 0 ? null : adapter.getItem(selected);
+  }
 }

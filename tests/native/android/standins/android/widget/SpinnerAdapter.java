@@ -2,7 +2,7 @@ package android.widget;
 
 /** Stand-in. */
 public interface SpinnerAdapter {
-    int getCount();
+  int getCount();
 
-    Object getItem(int position);
+  Object getItem(int position);
 }

@@ -7,6 +7,6 @@ import java.nio.ByteBuffer;
  * ({@code exportmobile.jni.Projection}): bytes-in files need none.
  */
 public interface FeatureSource {
-    /** Fills a direct buffer of exactly the features' size; gives the number of tokens. */
-    int project(String text, ByteBuffer features);
+  /** Fills a direct buffer of exactly the features' size; gives the number of tokens. */
+  int project(String text, ByteBuffer features);
 }

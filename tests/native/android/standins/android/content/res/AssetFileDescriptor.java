@@ -8,28 +8,28 @@ import java.io.IOException;
 
 /** Stand-in: a whole file on disk. */
 public final class AssetFileDescriptor implements Closeable {
-    private final FileInputStream stream;
-    private final long length;
+  private final FileInputStream stream;
+  private final long length;
 
-    AssetFileDescriptor(File file) throws IOException {
-        stream = new FileInputStream(file);
-        length = file.length();
-    }
+  AssetFileDescriptor(File file) throws IOException {
+    stream = new FileInputStream(file);
+    length = file.length();
+  }
 
-    public FileDescriptor getFileDescriptor() throws IOException {
-        return stream.getFD();
-    }
+  public FileDescriptor getFileDescriptor() throws IOException {
+    return stream.getFD();
+  }
 
-    public long getStartOffset() {
-        return 0;
-    }
+  public long getStartOffset() {
+    return 0;
+  }
 
-    public long getDeclaredLength() {
-        return length;
-    }
+  public long getDeclaredLength() {
+    return length;
+  }
 
-    @Override
-    public void close() throws IOException {
-        stream.close();
-    }
+  @Override
+  public void close() throws IOException {
+    stream.close();
+  }
 }

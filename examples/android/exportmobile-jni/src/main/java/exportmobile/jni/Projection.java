@@ -2,41 +2,40 @@ package exportmobile.jni;
 
 import exportmobile.FeatureSource;
 import java.nio.ByteBuffer;
-import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
 
 /**
  * Texts to int8 features [1, max_seq_len, feature_size] by the C++ core; projection_jni.cc is the other side. Takes
  * "config_text" of projection.json. May be shared by threads until it is closed.
  */
 public final class Projection implements FeatureSource, AutoCloseable {
-    static {
-        System.loadLibrary("export_mobile_jni");
+  static {
+    System.loadLibrary("export_mobile_jni");
+  }
+
+  private long handle;
+
+  public Projection(String configText) {
+    handle = create(configText.getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Override
+  public int project(String text, ByteBuffer features) {
+    if (handle == 0) {
+      throw new IllegalStateException("Expected an open projection. Received: one that is closed.");
     }
+    return write(handle, text.getBytes(StandardCharsets.UTF_8), features);
+  }
 
-    private static final Charset UTF_8 = Charset.forName("UTF-8");
-    private long handle;
+  @Override
+  public void close() {
+    free(handle);
+    handle = 0;
+  }
 
-    public Projection(String configText) {
-        handle = create(configText.getBytes(UTF_8));
-    }
+  private native long create(byte[] config);
 
-    @Override
-    public int project(String text, ByteBuffer features) {
-        if (handle == 0) {
-            throw new IllegalStateException("Expected an open projection. Received: one that is closed.");
-        }
-        return write(handle, text.getBytes(UTF_8), features);
-    }
+  private native int write(long handle, byte[] text, ByteBuffer features);
 
-    @Override
-    public void close() {
-        free(handle);
-        handle = 0;
-    }
-
-    private native long create(byte[] config);
-
-    private native int write(long handle, byte[] text, ByteBuffer features);
-
-    private native void free(long handle);
+  private native void free(long handle);
 }
