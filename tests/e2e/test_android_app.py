@@ -24,7 +24,18 @@ from support.tiny_models import TOKENS, VOCAB, write_checkpoint
 
 TEXTS = 1000
 LENGTH = 32
-NASTY = ["plain", 'a "quote"', "$dollar ${1}", "back\\slash", "new\nline", "\ttab", "'", "日本 😀", "\u202edirection", ""]
+NASTY = [
+    "plain",
+    'a "quote"',
+    "$dollar ${1}",
+    "back\\slash",
+    "new\nline",
+    "\ttab",
+    "'",
+    "日本 😀",
+    "\u202edirection",
+    "",
+]
 PACKAGE = "com.example.app"
 RESOURCES = jvm.PROJECT / "app" / "src" / "main" / "res"
 ACTIVITY = jvm.PROJECT / "app" / "src" / "main" / "java"
@@ -33,7 +44,8 @@ ACTIVITY = jvm.PROJECT / "app" / "src" / "main" / "java"
 def texts() -> list[str]:
     """The 301 rows of the bundled SNIPS, and made up ones: their words among rare characters, empty and long ones."""
     rows = [line.split("\t")[0] for line in (BUNDLED / "snips" / "eval.tsv").read_text().splitlines()[1:]]
-    words = sorted({word for row in rows for word in row.split()}) + ["", "ÉCLAIR", "naïve", "日本語", "😀🎉", "\u00a0", "ﬁ"]
+    words = sorted({word for row in rows for word in row.split()})
+    words += ["", "ÉCLAIR", "naïve", "日本語", "😀🎉", "\u00a0", "ﬁ"]
     words += ["don't", "x" * 80, "٣", "e\u0301", "\u200b", "\ufffd", "İ", "#!?", "[MASK]", "\x07"]
     chosen = random.Random(0)
     made = [" ".join(chosen.choices(words, k=chosen.choice([0, 1, 3, 8, 60]))) for _ in range(TEXTS - len(rows))]
@@ -130,7 +142,11 @@ def opened(path: Path, folder: Path) -> Path:
 def copy_models(folders, target: Path) -> None:
     """What the Gradle task copyModels copies, by the patterns that stand in it."""
     script = (jvm.PROJECT / "app" / "build.gradle.kts").read_text()
-    patterns = [name for line in re.findall(r"^ +include\((.*)\)$", script, re.MULTILINE) for name in re.findall('"(.*?)"', line)]
+    patterns = [
+        name
+        for line in re.findall(r"^ +include\((.*)\)$", script, re.MULTILINE)
+        for name in re.findall('"(.*?)"', line)
+    ]
     assert "bytes_*.tflite" in patterns
     for folder in folders:
         (target / folder.name).mkdir(parents=True)
@@ -232,7 +248,11 @@ def test_on_1000_texts_kotlin_gives_the_labels_of_python_for_prado_bert_and_a_ta
 def test_the_activity_shows_labels_tags_and_self_tests_of_every_model_in_the_assets(app):
     classpath, module = app
     layout = RESOURCES / "layout" / "activity_main.xml"
-    properties = {"assets": module / "src" / "main" / "assets", "layout": layout, "resources": "com.example.exportmobile.R"}
+    properties = {
+        "assets": module / "src" / "main" / "assets",
+        "layout": layout,
+        "resources": "com.example.exportmobile.R",
+    }
     done = jvm.run(classpath, "RunAppKt", "app", "play some jazz", **properties)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -285,7 +305,7 @@ def test_the_self_test_finds_a_tokenizer_of_another_model(classes, folders, tmp_
     [
         ("IntentClassifier", lambda folder: (folder / "labels.txt").unlink(), "Expected labels.txt beside the model"),
         ("IntentClassifier", lambda folder: (folder / "labels.txt").write_text("one\n"), "as many lines. Received: 1"),
-        ("IntentClassifier", lambda folder: (folder / "projection.json").write_text("{"), "projection.json must be the"),
+        ("IntentClassifier", lambda folder: (folder / "projection.json").write_text("{"), "projection.json must be"),
         ("IntentClassifier", lambda folder: (folder / "projection.json").write_bytes(b"\xff"), "a damaged one"),
         ("BertClassifier", lambda folder: (folder / "model.json").write_text("[]"), "JSON that is no object"),
         ("BertClassifier", lambda folder: (folder / "tokenizer.json").unlink(), "Expected tokenizer.json"),
