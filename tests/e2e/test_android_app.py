@@ -3,26 +3,40 @@
 A PRADO, a BERT and a tagger answer 1,000 texts from Kotlin; the labels must be those that Python gives.
 """
 
+import hashlib
 import json
 import random
 import re
 import shutil
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from exporters import AndroidRequest, ExportRequest, android, export
+from exporters import AndroidRequest, AndroidResult, ExportRequest, InputError, android, export
+from exporters.app_code import placing
 from exporters.app_code.kotlin import kotlin_class
 from exporters.app_code.model import AppModel
-from models_tf.tokenizers.tokenizer import Tokenizer
+from exporters.app_code.placing import RECORD
+from exporters.app_code.run import library_files
+from exporters.commands import main as cli
 from support import android_jvm as jvm
+from support.android_app import (
+    RESOURCES,
+    TEXTS,
+    copy_models,
+    java_answers,
+    opened,
+    python_answers,
+    refusal,
+    resource_class,
+    texts,
+)
+from support.export_command import everything_under
 from support.real_checkpoints import data_folder, minilm_sst2
-from support.shipped_files import BUNDLED, copy_of, shuffled
+from support.shipped_files import copy_of, shuffled
 from support.tiny_models import TOKENS, VOCAB, write_checkpoint
 
-TEXTS = 1000
 LENGTH = 32
 NASTY = [
     "plain",
@@ -37,19 +51,9 @@ NASTY = [
     "",
 ]
 PACKAGE = "com.example.app"
-RESOURCES = jvm.PROJECT / "app" / "src" / "main" / "res"
+KOTLIN = "src/main/java/com/example/app/PradoClassifier.kt"
+ASSETS = "src/main/assets/prado"
 ACTIVITY = jvm.PROJECT / "app" / "src" / "main" / "java"
-
-
-def texts() -> list[str]:
-    """The 301 rows of the bundled SNIPS, and made up ones: their words among rare characters, empty and long ones."""
-    rows = [line.split("\t")[0] for line in (BUNDLED / "snips" / "eval.tsv").read_text().splitlines()[1:]]
-    words = sorted({word for row in rows for word in row.split()})
-    words += ["", "ÉCLAIR", "naïve", "日本語", "😀🎉", "\u00a0", "ﬁ"]
-    words += ["don't", "x" * 80, "٣", "e\u0301", "\u200b", "\ufffd", "İ", "#!?", "[MASK]", "\x07"]
-    chosen = random.Random(0)
-    made = [" ".join(chosen.choices(words, k=chosen.choice([0, 1, 3, 8, 60]))) for _ in range(TEXTS - len(rows))]
-    return rows + made
 
 
 def tiny(folder: Path, model: str, task: str, rows: str) -> Path:
@@ -77,8 +81,6 @@ def tiny(folder: Path, model: str, task: str, rows: str) -> Path:
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> dict[str, Path]:
     """Exports by the name of their written class."""
-    if lacking := jvm.missing_java():
-        pytest.skip(f"needs {lacking}")
     folder = tmp_path_factory.mktemp("exports")
     wanted = ExportRequest(quantize="int8", target=("tflite",), graphs=("bytes",), output=folder / "prado")
     export(wanted).raise_for_failures()
@@ -123,109 +125,10 @@ def app(folders, classes, tmp_path_factory) -> tuple[list[Path], Path]:
     copy_models(folders.values(), module / "src" / "main" / "assets" / "models")
     (target / "R.java").write_text(resource_class())
     jvm.compile_java(target, [target / "R.java"])
-    # The library as it was written into the app must compile as well as the one in the project.
-    written = tmp_path_factory.mktemp("written")
-    jvm.compile_java(written, jvm.java_files(module), classpath=[classes[0]], old=True)
     activity = [path if path.name != "MainActivity.kt" else opened(path, target) for path in ACTIVITY.rglob("*.kt")]
     sources = [*module.rglob("*.kt"), *activity, jvm.NATIVE / "RunApp.kt"]
-    jvm.compile_kotlin(target, sources, classpath=[classes[0], written, target])
-    return [classes[0], written, target, jvm.kotlin_library()], module
-
-
-def opened(path: Path, folder: Path) -> Path:
-    """A copy of the Activity that the driver can extend, to call what only Android calls."""
-    copy = folder / path.name
-    copy.write_text(path.read_text().replace("class MainActivity :", "open class MainActivity :"))
-    return copy
-
-
-def copy_models(folders, target: Path) -> None:
-    """What the Gradle task copyModels copies, by the patterns that stand in it."""
-    script = (jvm.PROJECT / "app" / "build.gradle.kts").read_text()
-    patterns = [
-        name
-        for line in re.findall(r"^ +include\((.*)\)$", script, re.MULTILINE)
-        for name in re.findall('"(.*?)"', line)
-    ]
-    assert "bytes_*.tflite" in patterns
-    for folder in folders:
-        (target / folder.name).mkdir(parents=True)
-        for pattern in patterns:
-            for path in folder.glob(pattern):
-                shutil.copy(path, target / folder.name)
-
-
-def resource_class() -> str:
-    """The class R that Android's tools would make of the resources."""
-    layout = ET.parse(RESOURCES / "layout" / "activity_main.xml")
-    space = "{http://schemas.android.com/apk/res/android}"
-    ids = [element.get(f"{space}id", "").removeprefix("@+id/") for element in layout.iter()]
-    strings = [element.get("name") for element in ET.parse(RESOURCES / "values" / "strings.xml").iter("string")]
-    parts = {"id": [name for name in ids if name], "string": strings, "layout": ["activity_main"]}
-    inner = "".join(
-        f"public static final class {part} {{ {fields} }}\n"
-        for part, names in parts.items()
-        if (fields := " ".join(f"public static final int {name} = {at};" for at, name in enumerate(names, 1)))
-    )
-    return f"package com.example.exportmobile;\npublic final class R {{\n{inner}}}\n"
-
-
-def python_answers(folder: Path, rows: list[str]) -> tuple[list[str], list[float]]:
-    """Labels and their logits from Python: LiteRT and the `tokenizers` package, texts as long as they are."""
-    from ai_edge_litert.interpreter import Interpreter
-
-    (file,) = folder.glob("*.tflite")
-    run = Interpreter(str(file), num_threads=1).get_signature_runner("serving_default")
-    inputs, (scale, zero_point) = run.get_input_details(), run.get_output_details()["logits"]["quantization"]
-    labels = (folder / "labels.txt").read_text().splitlines()
-    tags = folder.name.startswith("tagger")
-    tokenizer = None if "text" in inputs else Tokenizer.from_folder(folder)
-    found, numbers = [], []
-    for row in rows:
-        if tags and not row.split():
-            found.append("")
-            numbers.append(0.0)
-            continue
-        if tokenizer is None:
-            feed = {"text": np.zeros(inputs["text"]["shape"], np.uint8)}
-            data = np.frombuffer(row.encode(), np.uint8)[: feed["text"].size]
-            feed["text"][0, : data.size] = data
-            encoded = None
-        else:
-            encoded = tokenizer.encode_words([row.split()], max_len=LENGTH if tags else 64) if tags else None
-            values = encoded.inputs if tags else tokenizer.encode([row], max_len=max_length(folder))
-            size = int(values["mask"].sum())
-            feed = {name: values[name][:, :size] for name in inputs}
-        logits = run(**feed)["logits"][0].astype(np.float32)
-        logits = (logits - np.float32(zero_point)) * np.float32(scale) if scale else logits
-        if tags:
-            first = encoded.first[0]
-            found.append(" ".join("-" if place < 0 else labels[int(logits[place].argmax())] for place in first))
-            numbers.append(0.0)
-        else:
-            found.append(labels[int(logits.argmax())])
-            numbers.append(float(logits.max()))
-    return found, numbers
-
-
-def max_length(folder: Path) -> int:
-    return json.loads((folder / "model.json").read_bytes())["max_seq_len"]
-
-
-def java_answers(classes: list[Path], folder: Path, rows: list[str], scratch: Path) -> list[str]:
-    (scratch / "texts").write_text("\n".join(rows))
-    done = jvm.run(classes, "RunModels", "answers", folder, scratch / "texts", scratch / "out")
-    assert done.returncode == 0, done.stderr
-    return (scratch / "out").read_text().split("\n")[:-1]
-
-
-def refusal(classes: list[Path], folder: Path, text: str, scratch: Path) -> str:
-    """The one line with which the library refuses."""
-    (scratch / "texts").write_text(text)
-    done = jvm.run(classes, "RunModels", "answers", folder, scratch / "texts", scratch / "out")
-    assert done.returncode == 2, done.stdout + done.stderr
-    (line,) = [line for line in done.stderr.splitlines() if not line.startswith("INFO")]
-    return line
+    jvm.compile_kotlin(target, sources, classpath=[*classes, target])
+    return [*classes, target, jvm.kotlin_library()], module
 
 
 def test_on_1000_texts_kotlin_gives_the_labels_of_python_for_prado_bert_and_a_tagger(app, folders, tmp_path):
@@ -323,7 +226,152 @@ def test_a_file_of_another_signature_is_refused_in_one_line(classes, folders, tm
     folder = copy_of(folders["IntentClassifier"], tmp_path / "folder")
     shutil.copy(folders["BertClassifier"] / "model_int8.tflite", folder / "bytes_int8.tflite")
     line = refusal(classes, folder, "play some jazz", tmp_path)
-    assert "must have as many lines" in line or "Received" in line
+    assert line.startswith("bytes_int8.tflite must take text (UINT8) or features (INT8)")
+    assert "ids INT32 [1, 32]" in line
+
+
+# The command itself.
+
+
+@pytest.fixture
+def made(folders) -> Path:
+    return folders["IntentClassifier"]
+
+
+@pytest.fixture
+def module(tmp_path) -> Path:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "build.gradle.kts").write_text("// mine\n")
+    return tmp_path / "app"
+
+
+def write(folder: Path, module: Path, **changes) -> AndroidResult:
+    return android(AndroidRequest(**{"folder": folder, "package": PACKAGE, "output": module, **changes}))
+
+
+def test_it_writes_what_the_app_needs_and_nothing_else(made, module):
+    result = write(made, module)
+    files = sorted(str(path.relative_to(module)) for path in module.rglob("*") if path.is_file())
+    assert files == sorted(
+        [
+            RECORD,
+            "build.gradle.kts",
+            *(f"{ASSETS}/{name}" for name in ("bytes_int8.tflite", "examples.json", "labels.txt", "projection.json")),
+            KOTLIN,
+            *library_files(),
+        ]
+    )
+    assert (module / ASSETS / "bytes_int8.tflite").read_bytes() == (made / "bytes_int8.tflite").read_bytes()
+    assert sorted(result.written) == sorted(set(files) - {RECORD, "build.gradle.kts"})
+    assert all((module / name).read_bytes() == content for name, content in library_files().items())
+    text = (module / KOTLIN).read_text()
+    assert "fun classify(text: String): List<Label>" in text
+    assert "fun selfTest(): SelfTest" in text
+    assert (module / "build.gradle.kts").read_text() == "// mine\n"
+
+
+def test_the_command_prints_the_dependency_and_a_call(made, module, capsys):
+    assert (
+        cli.main(["android", str(made), "--package", PACKAGE, "--output", str(module), "--class-name", "Intents"]) == 0
+    )
+    text = capsys.readouterr().out
+    assert 'implementation("com.google.ai.edge.litert:litert:' in text
+    assert 'Intents(context).use { it.classify("play some jazz") }' in text
+    assert (module / "src/main/java/com/example/app/Intents.kt").is_file()
+    arguments = ["android", str(made), "--package", PACKAGE, "--output", str(module), "--no-library", "--json"]
+    assert cli.main(arguments) == 0
+    assert json.loads(capsys.readouterr().out)["class_name"] == "PradoClassifier"
+    assert not (module / "src/main/java/exportmobile/Label.java").exists(), "unchanged files that are not wanted go"
+
+
+def test_written_again_it_replaces_its_own_files_and_removes_stale_ones(made, module):
+    write(made, module)
+    before = everything_under(module)
+    (module / ASSETS / "labels.txt").write_bytes((made / "labels.txt").read_bytes())
+    result = write(made, module)
+    assert everything_under(module) == before
+    assert result.removed == ()
+    record = json.loads((module / RECORD).read_text())
+    stale = module / ASSETS / "bytes_fp16.tflite"
+    stale.write_bytes(b"old")
+    record["files"][f"{ASSETS}/bytes_fp16.tflite"] = hashlib.sha256(b"old").hexdigest()
+    (module / RECORD).write_text(json.dumps(record))
+    assert write(made, module).removed == (f"{ASSETS}/bytes_fp16.tflite",)
+    assert not stale.exists()
+
+
+def test_a_file_of_somebody_else_stays_unless_it_is_forced_and_nothing_else_is_written(made, module):
+    mine = module / KOTLIN
+    mine.parent.mkdir(parents=True)
+    mine.write_text("class PradoClassifier\n")
+    before = everything_under(module)
+    with pytest.raises(
+        InputError, match=r"PradoClassifier\.kt is there, and is not as export-mobile wrote it.*`force`"
+    ):
+        write(made, module)
+    assert everything_under(module) == before
+    write(made, module, force=True)
+    assert "fun classify" in mine.read_text()
+    mine.write_text(mine.read_text() + "// changed\n")
+    with pytest.raises(InputError, match="is not as export-mobile wrote it"):
+        write(made, module)
+
+
+def test_a_full_disk_leaves_nothing_behind(made, module, monkeypatch):
+    written = []
+
+    def full(path: Path, content: bytes) -> None:
+        written.append(path)
+        if len(written) == 5:
+            raise OSError(28, "No space left on device")
+        path.write_bytes(content)
+
+    monkeypatch.setattr(placing, "write_flushed", full)
+    before = everything_under(module)
+    with pytest.raises(InputError, match="No space left on device"):
+        write(made, module)
+    assert everything_under(module) == before
+
+
+def test_a_link_in_place_of_a_file_is_refused(made, module):
+    target = module.parent / "elsewhere.kt"
+    target.write_text("mine")
+    (module / KOTLIN).parent.mkdir(parents=True)
+    (module / KOTLIN).symlink_to(target)
+    with pytest.raises(InputError, match="a folder or a link"):
+        write(made, module, force=True)
+    assert target.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("damage", "part"),
+    [
+        (lambda folder: (folder / "labels.txt").unlink(), "labels.txt"),
+        (lambda folder: (folder / "labels.txt").write_text("one\n"), "has 1 labels"),
+        (lambda folder: (folder / "projection.json").write_text("{"), "projection.json"),
+        (lambda folder: (folder / "projection.json").unlink(), "with model.json or projection.json"),
+        (lambda folder: (folder / "examples.json").unlink(), "needs examples.json"),
+        (lambda folder: (folder / "examples.json").write_text("[1]"), "must be the export-mobile-examples/1"),
+        (lambda folder: (folder / "bytes_int8.tflite").write_bytes(b"no"), "bytes_int8.tflite"),
+        (lambda folder: (folder / "bytes_int8.tflite").rename(folder / "text_int8.tflite"), "--graphs bytes"),
+    ],
+)
+def test_a_folder_that_is_no_export_is_refused_in_one_line_and_nothing_is_written(damage, part, made, module, capsys):
+    folder = module.parent / "export"
+    shutil.copytree(made, folder)
+    damage(folder)
+    assert cli.main(["android", str(folder), "--package", PACKAGE, "--output", str(module)]) == 2
+    error = capsys.readouterr().err
+    assert part in error
+    assert len(error.strip().splitlines()) == 1
+    assert everything_under(module) == ["build.gradle.kts"]
+
+
+def test_an_output_that_is_no_module_is_refused(made, tmp_path):
+    with pytest.raises(InputError, match=r"with its build\.gradle\.kts.*no build\.gradle\.kts in it"):
+        write(made, tmp_path)
+    with pytest.raises(InputError, match="no such folder"):
+        write(made, tmp_path / "nowhere")
 
 
 @pytest.mark.slow

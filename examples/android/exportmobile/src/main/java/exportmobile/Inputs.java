@@ -25,8 +25,8 @@ final class Inputs {
     this.source = source;
     if (!(takesBytes() || takesFeatures() || takesTokens())) {
       throw new IllegalArgumentException(
-          folder.file + " must take text (UINT8), features (INT8) or ids (INT32), as export-mobile writes"
-              + " it. Received: " + inputs + ". Use the model file of the export folder.");
+          folder.file + " must take " + (folder.tokens ? "ids (INT32)" : "text (UINT8) or features (INT8)")
+              + ", as export-mobile writes it. Received: " + inputs + ". Use the model file of the export folder.");
     }
     if (takesFeatures() && source == null) {
       throw new IllegalArgumentException(
@@ -44,6 +44,9 @@ final class Inputs {
   }
 
   private boolean takesTokens() {
+    if (!folder.tokens) {
+      return false;
+    }
     boolean ids = false;
     for (TensorInfo input : inputs) {
       if (!TOKENS.contains(input.name) || input.type != TensorInfo.Type.INT32) {
@@ -55,7 +58,7 @@ final class Inputs {
   }
 
   private boolean only(String name, TensorInfo.Type type) {
-    return inputs.size() == 1 && inputs.get(0).name.equals(name) && inputs.get(0).type == type;
+    return !folder.tokens && inputs.size() == 1 && inputs.get(0).name.equals(name) && inputs.get(0).type == type;
   }
 
   /** Of a text, and of a second one if it is not null. */

@@ -22,6 +22,8 @@ final class ModelFolder {
   private static final String USUAL = "int8.tflite";
 
   final ModelFiles files;
+  /** True for models that read tokens, false for those that read the text itself. */
+  final boolean tokens;
   final String file;
   final String task;
   final List<String> labels;
@@ -35,7 +37,7 @@ final class ModelFolder {
   ModelFolder(ModelFiles files) throws IOException {
     this.files = files;
     List<String> names = files.names();
-    boolean tokens = names.contains(MODEL);
+    tokens = names.contains(MODEL);
     if (!tokens && !names.contains(PROJECTION)) {
       throw new IllegalArgumentException(
           "Expected an export folder, with " + MODEL + " or " + PROJECTION + ". Received: "
