@@ -37,6 +37,8 @@ FLAGS += ["-ffp-contract=off"]
 # The C++ library is linked in and hidden where the compiler can: the process that loads us (a conda
 # Python, TensorFlow) may bring an older one.
 STATIC = ["-static-libgcc", "-static-libstdc++", "-Wl,--exclude-libs,ALL,--gc-sections", "-s"]
+# Segments fit pages of 16 KB, which some ARM machines have and Android 15 asks for; the default of x86 is 4.
+STATIC += ["-Wl,-z,max-page-size=16384"]
 PROBE = "#include <string_view>\n#include <thread>\nint main() { return std::string_view{}.empty() ? 0 : 1; }\n"
 REMEDY = "Remedy: install g++ or clang++ (Debian: `apt install g++`; macOS: `xcode-select --install`), or set CXX."
 # Code for devices, which commands hand out: these folders go into the wheel, too.

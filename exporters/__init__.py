@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from exporters.anatomy.request import InspectRequest as InspectRequest
     from exporters.anatomy.result import Anatomy as Anatomy
     from exporters.anatomy.run import inspect as inspect
+    from exporters.app_code.request import AndroidRequest as AndroidRequest
+    from exporters.app_code.result import AndroidResult as AndroidResult
+    from exporters.app_code.run import android as android
     from exporters.benchmarking.request import BenchRequest as BenchRequest
     from exporters.benchmarking.result import BenchResult as BenchResult
     from exporters.benchmarking.run import bench as bench
@@ -57,6 +60,8 @@ _HOME = {
     "AblateRequest": "exporters.ablation.request",
     "Ablation": "models_tf.compress.ablation_result",
     "Anatomy": "exporters.anatomy.result",
+    "AndroidRequest": "exporters.app_code.request",
+    "AndroidResult": "exporters.app_code.result",
     "BenchRequest": "exporters.benchmarking.request",
     "BenchResult": "exporters.benchmarking.result",
     "CheckRequest": "exporters.checking.request",
@@ -83,6 +88,7 @@ _HOME = {
     "VerifyRequest": "exporters.integrity.request",
     "VerifyResult": "exporters.integrity.result",
     "ablate": "exporters.ablation.run",
+    "android": "exporters.app_code.run",
     "bench": "exporters.benchmarking.run",
     "check": "exporters.checking.run",
     "compare": "exporters.comparison.run",
@@ -101,6 +107,8 @@ __all__ = [
     "AblateRequest",
     "Ablation",
     "Anatomy",
+    "AndroidRequest",
+    "AndroidResult",
     "BenchRequest",
     "BenchResult",
     "CheckRequest",
@@ -127,6 +135,7 @@ __all__ = [
     "VerifyRequest",
     "VerifyResult",
     "ablate",
+    "android",
     "bench",
     "check",
     "compare",
