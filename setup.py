@@ -1,4 +1,4 @@
-"""Compiles the projection libraries into the wheel; everything else stands in pyproject.toml.
+"""Compiles the projection libraries and copies code for devices into the wheel; everything else stands in pyproject.toml.
 
 Four shared libraries, each the dependency-free core and one wrapper, by direct calls of the system's
 C++17 compiler. They use no Python interface and need no TensorFlow, TFLite or ONNX Runtime to build,
@@ -16,6 +16,7 @@ from pathlib import Path
 from setuptools import Distribution, Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 FOLDER = "models_tf/ops/projection"
 SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
@@ -36,8 +37,12 @@ FLAGS += ["-ffp-contract=off"]
 # The C++ library is linked in and hidden where the compiler can: the process that loads us (a conda
 # Python, TensorFlow) may bring an older one.
 STATIC = ["-static-libgcc", "-static-libstdc++", "-Wl,--exclude-libs,ALL,--gc-sections", "-s"]
+# Segments fit pages of 16 KB, which some ARM machines have and Android 15 asks for; the default of x86 is 4.
+STATIC += ["-Wl,-z,max-page-size=16384"]
 PROBE = "#include <string_view>\n#include <thread>\nint main() { return std::string_view{}.empty() ? 0 : 1; }\n"
 REMEDY = "Remedy: install g++ or clang++ (Debian: `apt install g++`; macOS: `xcode-select --install`), or set CXX."
+# Code for devices, which commands hand out: these folders go into the wheel, too.
+EXAMPLES = ("web", "android/exportmobile")
 # Commands that end in the compiler; asking for it before setuptools starts keeps the error one line.
 COMPILING = {"bdist_wheel", "build", "build_ext", "develop", "editable_wheel", "install"}
 
@@ -119,6 +124,19 @@ class BuildLibraries(build_ext):
             )
 
 
+class BuildModules(build_py):
+    """Also copies the folders of examples/ that `exporters.example_files` finds in an installed package."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:  # the checkout has them
+            return
+        for name in EXAMPLES:
+            source, target = Path("examples", name), Path(self.build_lib, "exporters/example_files", name)
+            if source.is_dir():
+                shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", "engines"))
+
+
 class PlatformWheel(bdist_wheel):
     """Tags the wheel for the platform, not for one Python: no library uses CPython's interface."""
 
@@ -135,7 +153,7 @@ if COMPILING.intersection(sys.argv):
     find_compiler()
 setup(
     distclass=PlatformDistribution,
-    cmdclass={"build_ext": BuildLibraries, "bdist_wheel": PlatformWheel},
+    cmdclass={"build_ext": BuildLibraries, "build_py": BuildModules, "bdist_wheel": PlatformWheel},
     ext_modules=[
         Extension(f"{FOLDER.replace('/', '.')}.{name}", [*CORE, wrapper], depends=HEADERS)
         for name, wrapper in WRAPPERS.items()

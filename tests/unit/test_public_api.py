@@ -21,6 +21,8 @@ def test_the_package_offers_exactly_these_names():
         "AblateRequest",
         "Ablation",
         "Anatomy",
+        "AndroidRequest",
+        "AndroidResult",
         "BenchRequest",
         "BenchResult",
         "CheckRequest",
@@ -30,6 +32,8 @@ def test_the_package_offers_exactly_these_names():
         "CompressRequest",
         "CompressResult",
         "Compression",
+        "Demo",
+        "DemoRequest",
         "ExplainRequest",
         "Explanation",
         "ExportError",
@@ -39,21 +43,26 @@ def test_the_package_offers_exactly_these_names():
         "Profile",
         "ProfileRequest",
         "Report",
+        "SetupRequest",
         "TrainRequest",
         "TrainResult",
         "VerifyRequest",
         "VerifyResult",
         "ablate",
+        "android",
         "bench",
         "check",
         "compare",
         "compress",
+        "demo",
         "explain",
         "export",
         "inspect",
         "profile",
+        "setup",
         "train",
         "verify",
+        "write_site",
     ]
     assert dir(exporters) == sorted(exporters.__all__)
 
@@ -91,7 +100,22 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "name", ["export", "train", "compress", "ablate", "profile", "explain", "inspect", "bench", "verify", "compare"]
+    "name",
+    [
+        "export",
+        "train",
+        "compress",
+        "ablate",
+        "profile",
+        "explain",
+        "inspect",
+        "bench",
+        "verify",
+        "compare",
+        "demo",
+        "setup",
+        "write_site",
+    ],
 )
 def test_anything_but_the_request_of_a_function_is_refused_in_one_line(name):
     with pytest.raises(InputError, match=r"`request` must be of type \w+Request\. Received: {'model': 'prado'}"):

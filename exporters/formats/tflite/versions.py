@@ -77,8 +77,9 @@ _OLD_VERSIONS = {
     "UNPACK": 2,
     "WHILE": 1,
 }
-# FULLY_CONNECTED has no version for static int8 with per-channel scales; this is the oldest runtime that ran it.
-_CHANNEL_DENSE = (2, 14)
+# FULLY_CONNECTED has no version for static int8 with per-channel scales; this is the oldest runtime that ran it
+# (TensorFlow Lite for Android, 64-bit ARM: tests/parity/test_stock_runtimes_tflite.py).
+_CHANNEL_DENSE = (2, 12)
 
 
 # Operators that read constants of 4 bits with a scale for each row. Such files ran in every LiteRT from 1.0.1 to 2.3,
