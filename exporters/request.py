@@ -56,6 +56,7 @@ class ExportRequest:
     `graphs` are the kinds of files of a projection model (default: all that its projection can have), `max_bytes` is
     what they read of a text (default: by the rows), and `outputs` says what bytes-in files answer.
     `io` is the type of features and answers (`exporters/formats/io.py`; default: that of the recipe).
+    `mediapipe` adds a file of a classifier in the form that MediaPipe's TextClassifier takes.
     `license` and `language` are for the model card, which cannot know them.
     """
 
@@ -85,6 +86,7 @@ class ExportRequest:
     force: bool = False
     strip_names: bool = False
     io: str | None = None
+    mediapipe: bool = False
     seed: int = 0
     max_size_bytes: int | None = field(default=None, metadata={"unit": "bytes"})
     max_drop: float | None = field(default=None, metadata={"unit": "points"})
@@ -180,6 +182,7 @@ class ExportRequest:
             ("Compression (--prune-heads and the like)", self.compression is not None),
             ("--importance-data", self.importance_data is not None),
             ("--vocab-data", bool(self.vocab_data)),
+            ("--mediapipe", self.mediapipe),
         ):
             if given:
                 name = self.model or DEFAULT_MODEL
@@ -234,6 +237,7 @@ class ExportRequest:
             raise InputError(f"Give --random-init or --checkpoint, not both. Received: {self.checkpoint}.")
         if self.preset is not None and not self.random_init:
             raise InputError(f"--preset is for --random-init. Received: {self.preset} with a checkpoint.")
+        self._check_mediapipe()
         self._check_compression()
         for path in (self.eval_data, self.calibration_data, self.importance_data):
             if self.random_init and path is not None:
@@ -244,6 +248,20 @@ class ExportRequest:
                     f"{flag} of a {name} model must be one of {', '.join(choices)}. Received: {value}."
                     + registry.nearest(value, choices)
                 )
+
+    def _check_mediapipe(self) -> None:
+        if not self.mediapipe:
+            return
+        if TFLITE not in self.target:
+            raise InputError(f"--mediapipe is for .tflite files. Received: --target {','.join(self.target)}.")
+        if self.random_init:
+            raise InputError("--mediapipe needs a model with a vocabulary. Received: --random-init.")
+        if self.text_pair_column is not None:
+            raise InputError(
+                f"--mediapipe is for single texts. Received: --text-pair-column {self.text_pair_column[:100]}."
+            )
+        if self.io == INT8:
+            raise InputError("--mediapipe needs float answers. Received: --io int8.")
 
     def _check_compression(self) -> None:
         wanted = self.compression
