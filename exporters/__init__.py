@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from exporters.app_code.request import AndroidRequest as AndroidRequest
     from exporters.app_code.result import AndroidResult as AndroidResult
     from exporters.app_code.run import android as android
+    from exporters.arch_check.request import ArchCheckRequest as ArchCheckRequest
+    from exporters.arch_check.result import ArchCheckResult as ArchCheckResult
+    from exporters.arch_check.run import check_arch as check_arch
     from exporters.benchmarking.request import BenchRequest as BenchRequest
     from exporters.benchmarking.result import BenchResult as BenchResult
     from exporters.benchmarking.run import bench as bench
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
     from exporters.integrity.request import VerifyRequest as VerifyRequest
     from exporters.integrity.result import VerifyResult as VerifyResult
     from exporters.integrity.run import verify as verify
+    from exporters.ledgers.request import LedgerRequest as LedgerRequest
+    from exporters.ledgers.result import Ledger as Ledger
+    from exporters.ledgers.run import ledger as ledger
     from exporters.pipeline import export as export
     from exporters.profiling.report import Profile as Profile
     from exporters.profiling.request import ProfileRequest as ProfileRequest
@@ -62,6 +68,8 @@ _HOME = {
     "Anatomy": "exporters.anatomy.result",
     "AndroidRequest": "exporters.app_code.request",
     "AndroidResult": "exporters.app_code.result",
+    "ArchCheckRequest": "exporters.arch_check.request",
+    "ArchCheckResult": "exporters.arch_check.result",
     "BenchRequest": "exporters.benchmarking.request",
     "BenchResult": "exporters.benchmarking.result",
     "CheckRequest": "exporters.checking.request",
@@ -79,6 +87,8 @@ _HOME = {
     "ExportRequest": "exporters.request",
     "InputError": "models_tf.errors",
     "InspectRequest": "exporters.anatomy.request",
+    "Ledger": "exporters.ledgers.result",
+    "LedgerRequest": "exporters.ledgers.request",
     "Profile": "exporters.profiling.report",
     "ProfileRequest": "exporters.profiling.request",
     "Report": "exporters.report.report",
@@ -91,12 +101,14 @@ _HOME = {
     "android": "exporters.app_code.run",
     "bench": "exporters.benchmarking.run",
     "check": "exporters.checking.run",
+    "check_arch": "exporters.arch_check.run",
     "compare": "exporters.comparison.run",
     "compress": "exporters.compression.run",
     "demo": "exporters.demonstration.run",
     "explain": "exporters.explanation.run",
     "export": "exporters.pipeline",
     "inspect": "exporters.anatomy.run",
+    "ledger": "exporters.ledgers.run",
     "profile": "exporters.profiling.run",
     "setup": "exporters.runtimes.setup",
     "train": "exporters.training.run",
@@ -109,6 +121,8 @@ __all__ = [
     "Anatomy",
     "AndroidRequest",
     "AndroidResult",
+    "ArchCheckRequest",
+    "ArchCheckResult",
     "BenchRequest",
     "BenchResult",
     "CheckRequest",
@@ -126,6 +140,8 @@ __all__ = [
     "ExportRequest",
     "InputError",
     "InspectRequest",
+    "Ledger",
+    "LedgerRequest",
     "Profile",
     "ProfileRequest",
     "Report",
@@ -138,12 +154,14 @@ __all__ = [
     "android",
     "bench",
     "check",
+    "check_arch",
     "compare",
     "compress",
     "demo",
     "explain",
     "export",
     "inspect",
+    "ledger",
     "profile",
     "setup",
     "train",

@@ -33,6 +33,7 @@ exit codes:
   3 accuracy (--max-drop)
   4 size (--max-size)
   4 latency (check --max-latency-ratio)
+  4 instructions (check --max-instruction-ratio)
   5 parity
   6 scheme not reached
   3 to 6 still write the files and the report; 1 and 2 write nothing.

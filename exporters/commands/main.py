@@ -36,6 +36,7 @@ COMMANDS = {
     "inspect": "show what a .tflite or .onnx file holds and what runtimes do with it",
     "bench": "measure how long model files take, side by side",
     "check": "score shipped files and fail when they got worse",
+    "ledger": "run the same rows through every runtime and compare the answers",
     "compare": "compare exports by size, accuracy and latency",
     "android": "make an export part of an Android app",
     "verify": "check that a folder is what an export wrote",
@@ -46,7 +47,10 @@ COMMANDS = {
     "completion": "print a shell completion script",
 }
 # These need only the base install.
-LIGHT = ("android", "bench", "check", "compare", "inspect", "verify", "demo", "setup", "models", "clean", "completion")
+LIGHT = (
+    "android", "bench", "check", "compare", "inspect", "ledger", "verify", "demo", "setup", "models", "clean",
+    "completion",
+)  # fmt: skip
 
 
 class Command(Protocol):

@@ -13,7 +13,7 @@ DESCRIPTION = (
     "XDG_CACHE_HOME/export-mobile, else ~/.cache/export-mobile). Packages come by name and exact version from their "
     "usual registry."
 )
-EXAMPLES = ("export-mobile setup web", "export-mobile setup web && export-mobile demo out")
+EXAMPLES = ("export-mobile setup web", "export-mobile setup arm64")
 
 
 def add_arguments(parser: Parser) -> None:

@@ -11,6 +11,7 @@ from models_tf import registry
 from models_tf.errors import InputError, naming_fields
 
 KINDS = {
+    "arm64": "exporters.runtimes.arm64_setup:setup_arm64",
     "web": "exporters.runtimes.npm:setup_web",
 }
 

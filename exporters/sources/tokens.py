@@ -252,6 +252,16 @@ class TokenModel:
             further={MEDIAPIPE: checks.MEDIAPIPE_INPUTS} if source.mediapipe is not None else None,
         )
 
+    def keras(self) -> KerasRunner:
+        exported = self.exported
+        return KerasRunner(
+            self.encoder,
+            inputs=(IDS, MASK, SEGMENTS),
+            rows=_REFERENCE_BATCH,
+            any_length=exported.any_length,
+            timed=exported.timed_outputs,
+        )
+
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
         function = self._with_margin if drops_tokens(self.source.checkpoint.config) else self.encoder
         names, exported = self.graph.input_names, self.exported
