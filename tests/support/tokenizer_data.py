@@ -31,7 +31,8 @@ def requests(root: Path, name: str, limit: int | None = None) -> Sequence[Reques
             found.append(Request(kind=WORDS, texts=texts, max_len=_LENGTH))
         else:
             found += [Request(kind=PIECES, texts=(text,)) for text in texts]
-            found.append(Request(kind=PAIR if len(texts) == 2 else ENCODE, texts=texts, max_len=_LENGTH))
+            if name != "imdb":  # as many and long texts: the pieces show it all
+                found.append(Request(kind=PAIR if len(texts) == 2 else ENCODE, texts=texts, max_len=_LENGTH))
     return found
 
 

@@ -82,4 +82,5 @@ def long_requests() -> Sequence[Request]:
     parts = ["The film was GOOD. ", "x", "e\u0323\u0301", " ", "한é", "\u0301\u0323", "日本", "[SEP]"]
     texts = [part * (MEGABYTE // len(part.encode())) for part in parts]
     texts.append(as_utf16("".join(text(rng) for _ in range(MEGABYTE // 40))))
-    return [Request(kind=kind, texts=(one,), max_len=64) for one in texts for kind in (PIECES, ENCODE)]
+    cut = Request(kind=ENCODE, texts=(texts[0],), max_len=64)
+    return [cut, *(Request(kind=PIECES, texts=(one,)) for one in texts)]
