@@ -28,6 +28,8 @@ public final class Json {
 
   /** A number as it is written, so that nothing is lost before the reader says what it needs. */
   public static final class Decimal extends Number {
+    private static final long serialVersionUID = 1;
+
     public final String text;
 
     Decimal(String text) {
