@@ -113,7 +113,7 @@ def _spread(values: list[float]) -> dict[str, float]:
 
 def _others(work: Path) -> dict[str, Callable]:
     classes = work / "classes"
-    sources = [*sorted(JAVA.glob("*.java")), HERE / "TokenizerSpeed.java"]
+    sources = ["-sourcepath", JAVA.parent, HERE / "TokenizerSpeed.java"]
     subprocess.run(["javac", "-nowarn", "-d", classes, *sources], check=True)
     commands = {
         "java": ["java", "-XX:+UseSerialGC", "-cp", classes, "exportmobile.TokenizerSpeed"],
