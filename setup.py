@@ -1,4 +1,4 @@
-"""Compiles the projection libraries and copies code for devices into the wheel; everything else stands in pyproject.toml.
+"""Compiles the projection libraries and copies code for devices into the wheel; the rest stands in pyproject.toml.
 
 Four shared libraries, each the dependency-free core and one wrapper, by direct calls of the system's
 C++17 compiler. They use no Python interface and need no TensorFlow, TFLite or ONNX Runtime to build,
