@@ -2,7 +2,7 @@
 # The int8 files of an export on an emulated ARM phone processor (cortex-a76) against this machine:
 #   bash benchmarks/arm.sh FOLDER_OF_AN_EXPORT ROWS.tsv RESULT.json
 # Debian with g++-aarch64-linux-gnu and qemu-user; Python 3.11 with this package and tflite-runtime
-# (PYTHON names it). Fetches ARM's Python and the ARM wheels into a temporary folder, installs nothing.
+# (PYTHON names it). ARM's Python and the ARM wheels are those of `export-mobile setup arm64`.
 # Emulated time says nothing about a phone, so none is measured.
 set -euo pipefail
 export_folder=$(realpath "$1"); rows=$(realpath "$2"); result=$(realpath -m "$3")

@@ -1,52 +1,57 @@
-"""Loads a model file in its runtime and calls it some times, with one thread; for `arm_instructions.sh`.
+"""Instructions of one inference of model files in emulated ARM runtimes; for `arm_instructions.sh`.
 
-    python arm_calls.py FILE LENGTH CALLS
+    python arm_calls.py RESULT.json LENGTH FILE...
 
-Runs with the runtimes and numpy alone. Inputs are ones of the file's own types, `LENGTH` tokens without padding.
+Inputs are ones of the file's own types, `LENGTH` tokens without padding.
 """
 
+import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from exporters.runtimes import arm64, rules
+from exporters.runtimes.row_jobs import Job
+from exporters.shipped.inputs import first_signature, open_file
+
 
 def main() -> None:
-    file, length, calls = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    run = (onnx if file.suffix == ".onnx" else tflite)(file, length)
-    for _ in range(calls):
-        run()
+    result, length, paths = Path(sys.argv[1]), int(sys.argv[2]), [Path(name) for name in sys.argv[3:]]
+    plugin = arm64.counting_plugin()
+    if isinstance(plugin, str):
+        sys.exit(plugin)
+    found = {}
+    for runtime in (rules.LITERT, rules.ONNXRUNTIME):
+        own = [path for path in paths if rules.reads(runtime, open_file(path))]
+        if own:
+            jobs = [Job(path=path, rows=[ones(path, length)]) for path in own]
+            for path, answer in zip(own, arm64.run_rows(jobs, runtime=runtime, plugin=plugin), strict=True):
+                found[path.name] = answer.instructions or answer.error
+                print(path.name, found[path.name])
+    names = " ".join(path.name for path in paths)
+    document = {
+        "command": f"bash benchmarks/arm_instructions.sh {result.name} {length} {names}",
+        "processor": "cortex-a76, emulated by qemu-aarch64",
+        "threads": 1,
+        "length": length,
+        "instructions": found,
+    }
+    result.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
-def tflite(file: Path, length: int) -> Callable[[], object]:
-    from ai_edge_litert.interpreter import Interpreter
-
-    interpreter = Interpreter(model_path=str(file), num_threads=1)
-    given = interpreter.get_input_details()
-    for detail in given:
-        if -1 in detail["shape_signature"]:
-            sizes = [length if size == -1 else size for size in detail["shape_signature"]]
-            interpreter.resize_tensor_input(detail["index"], sizes)
-    interpreter.allocate_tensors()
-    for detail in interpreter.get_input_details():
-        interpreter.set_tensor(detail["index"], np.ones(detail["shape"], detail["dtype"]))
-    return interpreter.invoke
-
-
-def onnx(file: Path, length: int) -> Callable[[], object]:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-    kinds = {"tensor(int8)": np.int8, "tensor(int32)": np.int32, "tensor(int64)": np.int64, "tensor(float)": np.float32}
-    feed = {}
-    for value in session.get_inputs():
-        # Unknown axes: the first is the batch, any other the length.
-        sizes = [size if isinstance(size, int) else (length if axis else 1) for axis, size in enumerate(value.shape)]
-        feed[value.name] = np.ones(sizes, kinds[value.type])
-    return lambda: session.run(None, feed)
+def ones(path: Path, length: int) -> dict[str, np.ndarray]:
+    """Open axes: the first is the batch, any other the length."""
+    return {
+        info.name: np.ones(
+            [
+                size if isinstance(size, int) and size > 0 else (length if axis else 1)
+                for axis, size in enumerate(info.shape)
+            ],
+            info.dtype,
+        )
+        for info in first_signature(open_file(path))[0]
+    }
 
 
 if __name__ == "__main__":

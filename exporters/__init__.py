@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from exporters.app_code.request import AndroidRequest as AndroidRequest
     from exporters.app_code.result import AndroidResult as AndroidResult
     from exporters.app_code.run import android as android
+    from exporters.arch_check.request import ArchCheckRequest as ArchCheckRequest
+    from exporters.arch_check.result import ArchCheckResult as ArchCheckResult
+    from exporters.arch_check.run import check_arch as check_arch
     from exporters.benchmarking.request import BenchRequest as BenchRequest
     from exporters.benchmarking.result import BenchResult as BenchResult
     from exporters.benchmarking.run import bench as bench
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     from exporters.compression.request import CompressRequest as CompressRequest
     from exporters.compression.result import CompressResult as CompressResult
     from exporters.compression.run import compress as compress
+    from exporters.demonstration.request import DemoRequest as DemoRequest
+    from exporters.demonstration.run import Demo as Demo
+    from exporters.demonstration.run import demo as demo
+    from exporters.demonstration.run import write_site as write_site
     from exporters.errors import ExportError as ExportError
     from exporters.explanation.request import ExplainRequest as ExplainRequest
     from exporters.explanation.run import Explanation as Explanation
@@ -37,12 +44,17 @@ if TYPE_CHECKING:
     from exporters.integrity.request import VerifyRequest as VerifyRequest
     from exporters.integrity.result import VerifyResult as VerifyResult
     from exporters.integrity.run import verify as verify
+    from exporters.ledgers.request import LedgerRequest as LedgerRequest
+    from exporters.ledgers.result import Ledger as Ledger
+    from exporters.ledgers.run import ledger as ledger
     from exporters.pipeline import export as export
     from exporters.profiling.report import Profile as Profile
     from exporters.profiling.request import ProfileRequest as ProfileRequest
     from exporters.profiling.run import profile as profile
     from exporters.report.report import Report as Report
     from exporters.request import ExportRequest as ExportRequest
+    from exporters.runtimes.setup import SetupRequest as SetupRequest
+    from exporters.runtimes.setup import setup as setup
     from exporters.training.request import TrainRequest as TrainRequest
     from exporters.training.result import TrainResult as TrainResult
     from exporters.training.run import train as train
@@ -56,6 +68,8 @@ _HOME = {
     "Anatomy": "exporters.anatomy.result",
     "AndroidRequest": "exporters.app_code.request",
     "AndroidResult": "exporters.app_code.result",
+    "ArchCheckRequest": "exporters.arch_check.request",
+    "ArchCheckResult": "exporters.arch_check.result",
     "BenchRequest": "exporters.benchmarking.request",
     "BenchResult": "exporters.benchmarking.result",
     "CheckRequest": "exporters.checking.request",
@@ -65,15 +79,20 @@ _HOME = {
     "CompressRequest": "exporters.compression.request",
     "CompressResult": "exporters.compression.result",
     "Compression": "models_tf.compress.settings",
+    "Demo": "exporters.demonstration.run",
+    "DemoRequest": "exporters.demonstration.request",
     "ExplainRequest": "exporters.explanation.request",
     "Explanation": "exporters.explanation.run",
     "ExportError": "exporters.errors",
     "ExportRequest": "exporters.request",
     "InputError": "models_tf.errors",
     "InspectRequest": "exporters.anatomy.request",
+    "Ledger": "exporters.ledgers.result",
+    "LedgerRequest": "exporters.ledgers.request",
     "Profile": "exporters.profiling.report",
     "ProfileRequest": "exporters.profiling.request",
     "Report": "exporters.report.report",
+    "SetupRequest": "exporters.runtimes.setup",
     "TrainRequest": "exporters.training.request",
     "TrainResult": "exporters.training.result",
     "VerifyRequest": "exporters.integrity.request",
@@ -82,14 +101,19 @@ _HOME = {
     "android": "exporters.app_code.run",
     "bench": "exporters.benchmarking.run",
     "check": "exporters.checking.run",
+    "check_arch": "exporters.arch_check.run",
     "compare": "exporters.comparison.run",
     "compress": "exporters.compression.run",
+    "demo": "exporters.demonstration.run",
     "explain": "exporters.explanation.run",
     "export": "exporters.pipeline",
     "inspect": "exporters.anatomy.run",
+    "ledger": "exporters.ledgers.run",
     "profile": "exporters.profiling.run",
+    "setup": "exporters.runtimes.setup",
     "train": "exporters.training.run",
     "verify": "exporters.integrity.run",
+    "write_site": "exporters.demonstration.run",
 }
 __all__ = [
     "AblateRequest",
@@ -97,6 +121,8 @@ __all__ = [
     "Anatomy",
     "AndroidRequest",
     "AndroidResult",
+    "ArchCheckRequest",
+    "ArchCheckResult",
     "BenchRequest",
     "BenchResult",
     "CheckRequest",
@@ -106,15 +132,20 @@ __all__ = [
     "CompressRequest",
     "CompressResult",
     "Compression",
+    "Demo",
+    "DemoRequest",
     "ExplainRequest",
     "Explanation",
     "ExportError",
     "ExportRequest",
     "InputError",
     "InspectRequest",
+    "Ledger",
+    "LedgerRequest",
     "Profile",
     "ProfileRequest",
     "Report",
+    "SetupRequest",
     "TrainRequest",
     "TrainResult",
     "VerifyRequest",
@@ -123,14 +154,19 @@ __all__ = [
     "android",
     "bench",
     "check",
+    "check_arch",
     "compare",
     "compress",
+    "demo",
     "explain",
     "export",
     "inspect",
+    "ledger",
     "profile",
+    "setup",
     "train",
     "verify",
+    "write_site",
 ]  # written out: a type checker does not read `_HOME`
 
 

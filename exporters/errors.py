@@ -54,9 +54,23 @@ class LatencyError(ExportError):
     gate = "latency"
 
 
+class InstructionsError(ExportError):
+    """A file takes more instructions than `--max-instruction-ratio` allows."""
+
+    exit_code = 4
+    gate = "instructions"
+
+
 # When several gates fail, the exit code is that of the first one here: a file that computes something else
 # makes its accuracy and size meaningless.
-GATES: tuple[type[ExportError], ...] = (ParityError, SchemeError, AccuracyError, SizeError, LatencyError)
+GATES: tuple[type[ExportError], ...] = (
+    ParityError,
+    SchemeError,
+    AccuracyError,
+    SizeError,
+    LatencyError,
+    InstructionsError,
+)
 
 
 def exit_code(gates: Iterable[str]) -> int:

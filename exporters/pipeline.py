@@ -52,7 +52,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
         with progress.stage("load TensorFlow, build model"):
             model = source.build(data)
 
-        graph = dataclasses.replace(model.graph, strip_names=request.strip_names)
+        graph = dataclasses.replace(model.graph, strip_names=request.strip_names, io=request.io)
         calibration = rows.calibration_feeds(data, graph.input_names)
         kept, references = list[artifacts.Placed](), list[artifacts.Placed]()
         for target in artifacts.usable(request.target, artifacts.FLOAT, recipe):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporters.formats.base import FORMATS
+from exporters.formats.io import INT8, IOS, is_wide
 from exporters.formats.tensor_names import BYTES, FEATURES, TEXT
 from exporters.request_fields import check_fields
 from models_tf import registry
@@ -34,6 +35,7 @@ GRAPHS = (BYTES, FEATURES, TEXT)
 # What bytes-in files answer: logits, or probabilities and the best label, too.
 OUTPUTS = ("logits", "labels")
 TARGETS = tuple(FORMATS)
+TFLITE = "tflite"
 OUTPUT_ROOT = Path("export-mobile-out")
 # What model hubs take: https://spdx.org/licenses in lower case, ISO 639 with BCP 47's regions and scripts.
 _LICENSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]{0,63}", re.ASCII)
@@ -53,6 +55,8 @@ class ExportRequest:
     `strip_names` leaves the names of inner tensors out of .tflite files: some KB smaller, and OpenVINO refuses them.
     `graphs` are the kinds of files of a projection model (default: all that its projection can have), `max_bytes` is
     what they read of a text (default: by the rows), and `outputs` says what bytes-in files answer.
+    `io` is the type of features and answers (`exporters/formats/io.py`; default: that of the recipe).
+    `mediapipe` adds a file of a classifier in the form that MediaPipe's TextClassifier takes.
     `license` and `language` are for the model card, which cannot know them.
     """
 
@@ -81,6 +85,8 @@ class ExportRequest:
     output: Path | None = None
     force: bool = False
     strip_names: bool = False
+    io: str | None = None
+    mediapipe: bool = False
     seed: int = 0
     max_size_bytes: int | None = field(default=None, metadata={"unit": "bytes"})
     max_drop: float | None = field(default=None, metadata={"unit": "points"})
@@ -106,6 +112,7 @@ class ExportRequest:
         else:
             self._check_projection()
         check_separator(self.label_separator)
+        self._check_io()
         self._check_card()
         if self.max_seq_len is not None and not 1 <= self.max_seq_len <= MAX_SEQ_LEN:
             raise InputError(f"--max-seq-len must be 1 to {MAX_SEQ_LEN}. Received: {self.max_seq_len}.")
@@ -126,6 +133,27 @@ class ExportRequest:
             if path is not None and not path.is_file() and not (self.kind == registry.TOKENS and path.is_dir()):
                 received = "a folder" if path.is_dir() else "no such file"
                 raise InputError(f"{flag} must be a file. Received: {path} ({received}).")
+
+    def _check_io(self) -> None:
+        if self.io is not None and self.io not in IOS:
+            raise InputError(
+                f"--io must be one of {', '.join(IOS)}. Received: {self.io[:100]}." + registry.nearest(self.io, IOS)
+            )
+        if self.io != INT8:
+            return
+        integer = [recipe.name for recipe in recipes.RECIPES.values() if recipe.needs_calibration]
+        if self.quantize not in integer:
+            raise InputError(
+                f"--io int8 is for recipes with int8 answers: {', '.join(integer)}. Received: --quantize "
+                f"{self.quantize}, whose answers are float."
+            )
+        if self.target != (TFLITE,):
+            raise InputError(
+                "--io int8 is for .tflite files: an .onnx file has no place for the scale of an answer. "
+                f"Received: --target {','.join(self.target)}; give --target {TFLITE}."
+            )
+        if self.answers_labels:
+            raise InputError("--outputs labels needs float logits. Received: --io int8.")
 
     def _check_card(self) -> None:
         if self.license is not None and not _LICENSE.fullmatch(self.license):
@@ -154,6 +182,7 @@ class ExportRequest:
             ("Compression (--prune-heads and the like)", self.compression is not None),
             ("--importance-data", self.importance_data is not None),
             ("--vocab-data", bool(self.vocab_data)),
+            ("--mediapipe", self.mediapipe),
         ):
             if given:
                 name = self.model or DEFAULT_MODEL
@@ -178,9 +207,10 @@ class ExportRequest:
         for flag, given in (("--max-bytes", self.max_bytes is not None), ("--outputs labels", self.answers_labels)):
             if given and self.graphs is not None and BYTES not in self.graphs:
                 raise InputError(f"{flag} is for bytes-in files. Received: --graphs {','.join(self.graphs)}.")
-        if self.answers_labels and not recipes.RECIPES[self.quantize].has_float:
+        if self.answers_labels and not recipes.RECIPES[self.quantize].has_float and not is_wide(self.io):
             raise InputError(
-                f"--outputs labels needs float for the probabilities. Received: --quantize {self.quantize}."
+                f"--outputs labels needs float for the probabilities. Received: --quantize {self.quantize} "
+                "without --io float32."
             )
         if self.max_bytes is not None:
             from exporters.bytes_in.settings import MAX_BYTES, MIN_BYTES
@@ -207,6 +237,7 @@ class ExportRequest:
             raise InputError(f"Give --random-init or --checkpoint, not both. Received: {self.checkpoint}.")
         if self.preset is not None and not self.random_init:
             raise InputError(f"--preset is for --random-init. Received: {self.preset} with a checkpoint.")
+        self._check_mediapipe()
         self._check_compression()
         for path in (self.eval_data, self.calibration_data, self.importance_data):
             if self.random_init and path is not None:
@@ -217,6 +248,20 @@ class ExportRequest:
                     f"{flag} of a {name} model must be one of {', '.join(choices)}. Received: {value}."
                     + registry.nearest(value, choices)
                 )
+
+    def _check_mediapipe(self) -> None:
+        if not self.mediapipe:
+            return
+        if TFLITE not in self.target:
+            raise InputError(f"--mediapipe is for .tflite files. Received: --target {','.join(self.target)}.")
+        if self.random_init:
+            raise InputError("--mediapipe needs a model with a vocabulary. Received: --random-init.")
+        if self.text_pair_column is not None:
+            raise InputError(
+                f"--mediapipe is for single texts. Received: --text-pair-column {self.text_pair_column[:100]}."
+            )
+        if self.io == INT8:
+            raise InputError("--mediapipe needs float answers. Received: --io int8.")
 
     def _check_compression(self) -> None:
         wanted = self.compression

@@ -110,11 +110,15 @@ def _bundled() -> Iterator[Case]:
     for task in ("snips", "clinc150"):
         yield from _recipes(f"prado-{task}", f"--model prado --task {task}")
     yield _writing("prado-snips-labels-int8", "--model prado --graphs bytes --max-bytes 96 --outputs labels")
+    for io in ("float32", "int32"):
+        yield _writing(f"prado-snips-io-{io}-int8", f"--model prado --io {io}")
+    yield _writing("prado-snips-io-int8", "--model prado --io int8 --target tflite")
 
 
 def _families() -> Iterator[Case]:
     for name in ("bert", "mobilebert-opt", "mobilebert-layer-norm", "ghostbert", "powerbert", "albert"):
         yield from _recipes(name, f"--model {name.split('-')[0]} --checkpoint @{name} {EVAL} {LENGTH}")
+    yield _writing("bert-mediapipe-int8", f"--checkpoint @bert --mediapipe --target tflite {EVAL} {LENGTH}")
     yield from _recipes("tagger", f"--model tagger --checkpoint @tagger {TAGS}")
 
 

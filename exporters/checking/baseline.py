@@ -1,6 +1,7 @@
 """baseline.json: what a check found, row by row, so that a later one can be paired with it.
 
-Holds the answer and the counts of every row, size, time and the SHA-256 of file and data; no texts of the rows.
+Holds the answer and the counts of every row, size, time and the SHA-256 of file and data; no texts of the rows. What
+files cost on other processors is in a part of its own.
 """
 
 import hashlib
@@ -21,7 +22,10 @@ from models_tf.folders.manifest import entry_of
 from models_tf.tasks.judged import STATISTICS
 
 VERSION = 1
+# Where checks with --arch keep what they found, by processor: see `exporters/arch_check/baseline.py`.
+PROCESSORS = "processors"
 _UPDATE = "Write it again with --update-baseline."
+_ADD = "Add them with --update-baseline."
 _LARGEST_BYTES = 256 << 20
 
 
@@ -73,6 +77,19 @@ def data_sha256(path: Path) -> str:
 
 def read(path: Path) -> Baseline:
     """A baseline that a check wrote; anything else is an InputError."""
+    document = read_document(path)
+    if _only_other_processors(document):
+        raise InputError(f"{path} must hold scores. Received: a check with --arch alone. {_ADD}")
+    try:
+        return _parsed(document)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{path} must be as a check wrote it. Received: a damaged baseline ({_shown(error)}). {_UPDATE}"
+        ) from error
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """The JSON of a baseline of this version."""
     try:
         if path.stat().st_size > _LARGEST_BYTES:
             raise InputError(f"{path} must be a baseline. Received: {path.stat().st_size} bytes.")
@@ -87,23 +104,24 @@ def read(path: Path) -> Baseline:
     if version != VERSION:
         received = "none" if version is None else _shown(version)
         raise InputError(f"{path} must be a baseline of version {VERSION}. Received: version {received}. {_UPDATE}")
-    try:
-        return _parsed(document)
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"{path} must be as a check wrote it. Received: a damaged baseline ({_shown(error)}). {_UPDATE}"
-        ) from error
+    found: dict[str, Any] = document
+    return found
 
 
 def write(path: Path, baseline: Baseline) -> None:
-    """Replaces only a baseline."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"--baseline must be a file in a folder that exists. Received: {path}.")
+    """Replaces only a baseline, and leaves what a check on another processor wrote."""
     document = {
-        "baseline_version": VERSION,
         "data": {"name": baseline.data_name, "sha256": baseline.data_sha256, "rows": baseline.rows},
         "files": {name: _document(entry) for name, entry in baseline.files.items()},
     }
+    others = read_document(path) if path.is_file() else {}
+    write_document(path, document | ({PROCESSORS: others[PROCESSORS]} if PROCESSORS in others else {}))
+
+
+def write_document(path: Path, document: Mapping[str, Any]) -> None:
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(f"--baseline must be a file in a folder that exists. Received: {path}.")
+    document = {"baseline_version": VERSION, **document}
     write_files(
         path.parent, {path.name: (short_lists(json.dumps(document, indent=1, ensure_ascii=False)) + "\n").encode()}
     )
@@ -114,10 +132,16 @@ def kept(path: Path, *, sha256: str, rows: int | None) -> dict[str, Entry]:
     if not path.exists():
         return {}
     try:
+        if _only_other_processors(read_document(path)):
+            return {}
         earlier = read(path)
     except InputError as error:
         raise InputError(f"--update-baseline replaces only a baseline. {error} Choose another name.") from error
     return dict(earlier.files) if (earlier.data_sha256, earlier.rows) == (sha256, rows) else {}
+
+
+def _only_other_processors(document: Mapping[str, Any]) -> bool:
+    return PROCESSORS in document and "files" not in document
 
 
 def _document(entry: Entry) -> dict[str, Any]:

@@ -5,9 +5,10 @@ the runner names in GITHUB_STEP_SUMMARY.
 """
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from exporters.checking.result import CheckResult
+from exporters.checking.result import CheckResult, Judged
 from exporters.checking.text import markdown, score
 from exporters.console.cleaning import clean_line
 
@@ -16,10 +17,15 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
 def annotations(result: CheckResult) -> list[str]:
     """One line for each failure, or one notice for each file that passed."""
+    return lines_of(result, {file.name: score(file) for file in result.files}, result.notes)
+
+
+def lines_of(result: Judged, headlines: Mapping[str, str], notes: Sequence[str]) -> list[str]:
+    """Of any result with verdicts: `headlines` are what is said of files that passed."""
     failed = {name for name, _ in result.failures}
-    lines = [_command("error", f"{name}: {one.gate}", f"{name}: {one.message}") for name, one in result.failures]
-    lines += [_command("notice", file.name, score(file)) for file in result.files if file.name not in failed]
-    return [*lines, *(_command("warning", "export-mobile check", note) for note in result.notes)]
+    lines = [_command("error", f"{name}: {one.case}", f"{name}: {one.message}") for name, one in result.failures]
+    lines += [_command("notice", name, line) for name, line in headlines.items() if name not in failed]
+    return [*lines, *(_command("warning", "export-mobile check", note) for note in notes)]
 
 
 def not_checked(message: str) -> str:
@@ -29,11 +35,15 @@ def not_checked(message: str) -> str:
 
 def write_summary(result: CheckResult) -> bool:
     """Append to the job summary; False where there is none."""
+    return write_text(markdown(result))
+
+
+def write_text(text: str) -> bool:
     path = os.environ.get(SUMMARY_VARIABLE)
     if not path:
         return False
     with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(markdown(result))
+        file.write(text)
     return True
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,11 @@ class Verdict:
     gate: str
     passed: bool
     message: str
+
+    @property
+    def case(self) -> str:
+        """What a CI server calls it."""
+        return self.gate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,21 +59,18 @@ class CheckedFile:
     timing: Timing | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckResult:
-    """`compared` names the baseline or the other file; empty if there was none."""
+class Judged(ABC):
+    """A result with verdicts: what failed, and the exit code of it."""
 
-    files: tuple[CheckedFile, ...]
-    data: str
-    data_sha256: str
-    compared: str = ""
-    updated: str = ""
-    notes: tuple[str, ...] = ()
+    @property
+    @abstractmethod
+    def verdicts(self) -> tuple[tuple[str, Verdict], ...]:
+        """File and verdict."""
 
     @property
     def failures(self) -> tuple[tuple[str, Verdict], ...]:
         """File and verdict."""
-        return tuple((file.name, verdict) for file in self.files for verdict in file.verdicts if not verdict.passed)
+        return tuple((name, verdict) for name, verdict in self.verdicts if not verdict.passed)
 
     @property
     def passed(self) -> bool:
@@ -84,6 +87,22 @@ class CheckResult:
         for kind in GATES:
             if kind.gate in failed:
                 raise kind("; ".join(verdict.message for _, verdict in self.failures))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckResult(Judged):
+    """`compared` names the baseline or the other file; empty if there was none."""
+
+    files: tuple[CheckedFile, ...]
+    data: str
+    data_sha256: str
+    compared: str = ""
+    updated: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdicts(self) -> tuple[tuple[str, Verdict], ...]:
+        return tuple((file.name, verdict) for file in self.files for verdict in file.verdicts)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -33,6 +33,7 @@ exit codes:
   3 accuracy (--max-drop)
   4 size (--max-size)
   4 latency (check --max-latency-ratio)
+  4 instructions (check --max-instruction-ratio)
   5 parity
   6 scheme not reached
   3 to 6 still write the files and the report; 1 and 2 write nothing.
@@ -86,6 +87,17 @@ def add_arguments(parser: Parser) -> None:
         default=request.OUTPUTS[0],
         metavar="WHAT",
         help="bytes-in files answer logits (default), or labels: also probabilities and the best label",
+    )
+    model.add_argument(
+        "--io",
+        metavar="TYPE",
+        help="features and answers at the border: float32; int32 (answers float32); int8 (TFLite); "
+        "default: features int8, answers as computed",
+    )
+    model.add_argument(
+        "--mediapipe",
+        action="store_true",
+        help="BERT-like classifiers: also write a .tflite file for MediaPipe's TextClassifier",
     )
     model.add_argument(
         "--random-init", action="store_true", help="token models: untrained weights, to measure size and speed"

@@ -31,8 +31,10 @@ class Converted:
     model: Any
 
     def references(self) -> list[Artifact]:
-        """Float files that others are compared with. Those that take bytes are compared with their own recipe alone."""
-        return replace(self, graph=replace(self.graph, bytes_in=None)).quantize(FLOAT)
+        """Float files that others are compared with, in their usual form. Those that take bytes are compared with their
+        own recipe alone.
+        """
+        return replace(self, graph=replace(self.graph, bytes_in=None, io=None, mediapipe=None)).quantize(FLOAT)
 
     def quantize(self, recipe: Recipe, calibration: "Calibration | None" = None) -> list[Artifact]:
         try:

@@ -148,6 +148,10 @@ def _input(info: TensorInfo, longest: int) -> str:
     if takes_bytes(info):
         return f'ByteBuffer.wrap("some text".toByteArray().copyOf({size}))  // UTF-8, zeros behind it'
     if info.name == FEATURES:
+        if info.dtype != "int8":
+            numbers = "Float" if info.dtype == "float32" else "Int"
+            made = f"ByteBuffer.allocateDirect(4 * {size}).order(ByteOrder.nativeOrder())"
+            return f"{made}.as{numbers}Buffer()  // what `Projection` computes, as {info.dtype}"
         return f"ByteBuffer.allocateDirect({size})  // filled by `Projection` of examples/android/exportmobile-jni"
     padding = "or as many as the text has" if -1 in info.shape else "padded with 0"
     return f"Array(1) {{ IntArray({size}) }}  // from the tokenizer, {padding}"

@@ -12,7 +12,7 @@ from exporters.data.rows import Rows
 from exporters.explanation.run import ExplainedText
 from exporters.formats.artifacts import Placed
 from exporters.formats.graph import Graph
-from exporters.formats.runners import Feed
+from exporters.formats.runners import Feed, KerasRunner
 from exporters.request import ExportRequest
 from exporters.self_test.example import Worked
 from exporters.verification.verify import Check
@@ -39,6 +39,10 @@ class Built(Protocol):
 
     def worked_examples(self, rows: Rows) -> Worked:
         """Some texts with the inputs that the files get for them, for examples.json."""
+        ...
+
+    def keras(self) -> KerasRunner:
+        """The model as trained."""
         ...
 
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:

@@ -155,6 +155,7 @@ class ProjectionModel:
                 {one.name: _single(one.file.interface()) for one in placed},
                 multi_label=self.source.checkpoint.config.multi_label,
                 any_length=self.model.any_length,
+                io=self.source.request.io,
             ),
         }
 
@@ -171,9 +172,12 @@ class ProjectionModel:
         ]
         return Worked(examples=examples, feed={FEATURES: features, TEXT: encoded}, inputs=INPUTS)
 
+    def keras(self) -> KerasRunner:
+        return KerasRunner(lambda features: {LOGITS: self.model.features_to_logits(features)}, inputs=(FEATURES,))
+
     def checks(self, references: Sequence[Placed], placed: Sequence[Placed]) -> tuple[list[Check], list[Check]]:
         config = self.model.config
-        keras = KerasRunner(lambda features: {LOGITS: self.model.features_to_logits(features)}, inputs=(FEATURES,))
+        keras = self.keras()
         rows = batch_rows(config.max_seq_len * config.projection.feature_size)
         activation = None
         if self.source.request.answers_labels:

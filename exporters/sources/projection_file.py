@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from exporters.formats.io import is_wide
 from exporters.report.json_lists import short_lists
 from models_tf.ops.projection.config import ProjectionConfig
 
@@ -25,6 +26,7 @@ _BYTES = (
 _ANY_LENGTH = (
     "Features of fewer tokens than max_seq_len need no padding, and padding changes an answer by rounding only."
 )
+_WIDE = "The features-in files take the same whole numbers as {io}."
 _ONE_LENGTH = "The length is always max_seq_len."
 
 
@@ -34,14 +36,20 @@ def projection_file(
     *,
     multi_label: bool = False,
     any_length: bool = False,
+    io: str | None = None,
 ) -> str:
     """The text of projection.json. `files` says input and output of each model file. With `any_length` those that take
-    features take shorter ones as well.
+    features take shorter ones as well. `io` is the type that features have there, if not int8.
     """
     document = {
         "format": FORMAT,
         "about": " ".join(
-            [_ABOUT, _ANY_LENGTH if any_length else _ONE_LENGTH, *([_BYTES] if config.max_bytes else [])]
+            [
+                _ABOUT,
+                *([_WIDE.format(io=io)] if is_wide(io) else []),
+                _ANY_LENGTH if any_length else _ONE_LENGTH,
+                *([_BYTES] if config.max_bytes else []),
+            ]
         ),
         "max_seq_len": config.pad_to,
         "length": {"max": config.pad_to, "any": any_length},

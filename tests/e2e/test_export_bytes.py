@@ -217,7 +217,7 @@ def test_a_projection_that_cannot_be_expressed_is_refused_where_bytes_in_files_w
         (("--outputs", "words"), "--outputs must be one of logits, labels. Received: words."),
         (
             ("--outputs", "labels", "--quantize", "int8-full", "--target", "tflite"),
-            "--outputs labels needs float for the probabilities. Received: --quantize int8-full.",
+            "--outputs labels needs float for the probabilities. Received: --quantize int8-full without --io float32.",
         ),
         (
             ("--model", "bert", "--random-init", "--graphs", "bytes"),

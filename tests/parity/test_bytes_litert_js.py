@@ -41,9 +41,8 @@ def test_litert_js_equals_the_core(name, tmp_path):
     config, _ = CONFIGS[name]
     texts = bytes_fronts.texts(name, TEXTS)
     rows = bytes_fronts.rows(texts, config.max_bytes)
-    answers, _ = litert_js.run(front(name, answers_float=True), rows, tmp_path)
     expected = HostProjection(config).project(texts)[0]
-    features = np.frombuffer(answers, np.float32).reshape(expected.shape)
+    features = litert_js.answers(front(name, answers_float=True), {"text": rows}, tmp_path).reshape(expected.shape)
     different = np.flatnonzero((features != expected).any(axis=(1, 2)))
     assert different.size == 0, [texts[row] for row in different[:3]]
 
@@ -52,7 +51,7 @@ def test_litert_js_has_no_int8_outputs(tmp_path):
     """So the front alone cannot be used there; whole files answer float32."""
     rows = np.zeros((1, CONFIGS["plain"][0].max_bytes), np.uint8)
     with pytest.raises(litert_js.RefusedError, match="Element type INT8 is not supported"):
-        litert_js.run(front("plain", answers_float=False), rows, tmp_path)
+        litert_js.answers(front("plain", answers_float=False), {"text": rows}, tmp_path)
 
 
 def test_a_whole_file_answers_as_in_litert(tmp_path):
@@ -66,8 +65,7 @@ def test_a_whole_file_answers_as_in_litert(tmp_path):
     interpreter = Interpreter(model_content=model, num_threads=1)
     rows = bytes_fronts.rows(texts, interpreter.get_input_details()[0]["shape"][1])
     expected = np.stack(list(bytes_fronts.run_tflite(interpreter, rows)))
-    answers, _ = litert_js.run(model, rows, tmp_path)
-    found = np.frombuffer(answers, np.float32).reshape(expected.shape)
+    found = litert_js.answers(model, {"text": rows}, tmp_path).reshape(expected.shape)
     # Equal, where it was run; kernels of other processors may round a value on the edge of two int8 steps otherwise.
     np.testing.assert_array_equal(found.argmax(1), expected.argmax(1))
     assert np.abs(found - expected).max() <= 0.02 * np.ptp(expected)

@@ -121,25 +121,22 @@ def _rows(row: Encoding, request: Request) -> list[np.ndarray]:
 
 
 def _unit_places(text: str) -> np.ndarray:
+    if text.isascii():
+        return np.arange(len(text) + 1)
     wide = np.array([ord(character) > 0xFFFF for character in text], np.int64)
     return np.concatenate(([0], np.cumsum(wide + 1)))
 
 
 def differences(
-    backend: Backend, requests: Sequence[Request], answers: Sequence[list[np.ndarray] | str]
+    backend: Backend, requests: Sequence[Request], answers: Sequence[Sequence[list[np.ndarray] | str]]
 ) -> list[tuple[Request, object, object]]:
-    """Requests whose answers differ, with both answers."""
-    assert len(answers) == len(requests), f"{len(answers)} answers to {len(requests)} requests"
-    found = []
-    for request, answer in zip(requests, answers, strict=True):
+    """Requests that one of several did not answer as the package does, with both answers."""
+    found: list[tuple[Request, object, object]] = []
+    for request, *received in zip(requests, *answers, strict=True):
         wanted = expected(backend, request)
-        same = not isinstance(answer, str) and all(map(np.array_equal, wanted, answer))
-        if not same:
-            found.append(
-                (
-                    request,
-                    [row.tolist() for row in wanted],
-                    answer if isinstance(answer, str) else [row.tolist() for row in answer],
-                )
-            )
+        for answer in received:
+            if isinstance(answer, str):
+                found.append((request, wanted, answer))
+            elif not all(map(np.array_equal, wanted, answer)):
+                found.append((request, [row.tolist() for row in wanted], [row.tolist() for row in answer]))
     return found

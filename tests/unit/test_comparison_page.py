@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from exporters import CompareRequest, compare
+from exporters.runtimes import browser
 from models_tf.tasks.metrics import wilson
-from support import browser
 
 PROGRAM = browser.find()
 HOSTILE = "<script>document.title='broken'<|script> `x` $a$"  # a folder's name has no slash

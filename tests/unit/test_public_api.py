@@ -23,6 +23,8 @@ def test_the_package_offers_exactly_these_names():
         "Anatomy",
         "AndroidRequest",
         "AndroidResult",
+        "ArchCheckRequest",
+        "ArchCheckResult",
         "BenchRequest",
         "BenchResult",
         "CheckRequest",
@@ -32,15 +34,20 @@ def test_the_package_offers_exactly_these_names():
         "CompressRequest",
         "CompressResult",
         "Compression",
+        "Demo",
+        "DemoRequest",
         "ExplainRequest",
         "Explanation",
         "ExportError",
         "ExportRequest",
         "InputError",
         "InspectRequest",
+        "Ledger",
+        "LedgerRequest",
         "Profile",
         "ProfileRequest",
         "Report",
+        "SetupRequest",
         "TrainRequest",
         "TrainResult",
         "VerifyRequest",
@@ -49,14 +56,19 @@ def test_the_package_offers_exactly_these_names():
         "android",
         "bench",
         "check",
+        "check_arch",
         "compare",
         "compress",
+        "demo",
         "explain",
         "export",
         "inspect",
+        "ledger",
         "profile",
+        "setup",
         "train",
         "verify",
+        "write_site",
     ]
     assert dir(exporters) == sorted(exporters.__all__)
 
@@ -94,7 +106,23 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "name", ["export", "train", "compress", "ablate", "profile", "explain", "inspect", "bench", "verify", "compare"]
+    "name",
+    [
+        "export",
+        "train",
+        "compress",
+        "ablate",
+        "ledger",
+        "profile",
+        "explain",
+        "inspect",
+        "bench",
+        "verify",
+        "compare",
+        "demo",
+        "setup",
+        "write_site",
+    ],
 )
 def test_anything_but_the_request_of_a_function_is_refused_in_one_line(name):
     with pytest.raises(InputError, match=r"`request` must be of type \w+Request\. Received: {'model': 'prado'}"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exporters.report.report import Failure
-from support import browser
+from exporters.runtimes import browser
 from support.reports import FILE, make, quality
 
 PROGRAM = browser.find()

@@ -89,6 +89,17 @@ export function grown(array, room) {
   return found;
 }
 
+// Whether a text has no half of a surrogate pair.
+export function isWhole(source) {
+  for (let i = 0; i < source.length; i++) {
+    const unit = source.charCodeAt(i);
+    if (unit < 0xd800 || unit > 0xdfff) continue;
+    const next = source.charCodeAt(++i);
+    if (unit > 0xdbff || !(next >= 0xdc00 && next <= 0xdfff)) return false;
+  }
+  return true;
+}
+
 export function pointsOf(source) {
   const text = Text.of(source);
   return text.points.slice(0, text.size);

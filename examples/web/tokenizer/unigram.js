@@ -1,6 +1,6 @@
 // SentencePiece's model: the pieces with the highest sum of scores. Unknown characters in a row are one token.
 import { shown } from "./node.js";
-import { pointsOf } from "./text.js";
+import { isWhole, pointsOf } from "./text.js";
 import { NONE, Trie } from "./trie.js";
 
 const PENALTY = 10;
@@ -20,10 +20,10 @@ export class Unigram {
       if (pair.array().length !== 2) throw pair.wrong("a piece and its score");
       this.scores[id] = pair.item(1).score();
       lowest = Math.min(lowest, this.scores[id]);
-      const piece = pointsOf(pair.item(0).text());
-      if (this.trie.get(piece) !== NONE) {
-        throw pair.error("must be another piece than those before", shown(pair.item(0).text()));
-      }
+      const token = pair.item(0).text();
+      if (!isWhole(token)) throw pair.error("must be a piece of whole characters", "half of one");
+      const piece = pointsOf(token);
+      if (this.trie.get(piece) !== NONE) throw pair.error("must be another piece than those before", shown(token));
       this.trie.put(piece, id);
     }
     this.unknownScore = lowest - PENALTY;

@@ -1,6 +1,6 @@
 // BERT's model: the longest piece that the vocabulary has, again and again; a word that does not work out is unknown.
 import { Node, shown } from "./node.js";
-import { pointsOf } from "./text.js";
+import { isWhole, pointsOf } from "./text.js";
 import { NONE, Trie } from "./trie.js";
 
 export class WordPiece {
@@ -14,6 +14,7 @@ export class WordPiece {
       if (id < 0 || id >= seen.length || seen[id]) {
         throw vocab.error(`must number its ${seen.length} tokens from 0 without gaps`, `${shown(token)} with number ${id}`);
       }
+      if (!isWhole(token)) throw vocab.error("must have tokens of whole characters", `half of one, number ${id}`);
       seen[id] = 1;
       this.trie.put(pointsOf(token), id);
     }

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporters.formats.base import Artifact, Calibration, Format, Runtime, TimedGraph, TimedRun
+from exporters.formats.io import is_wide
 from exporters.formats.tensor_names import BYTES, TEXT
 from quantize.recipe import Recipe, entry
 
@@ -48,6 +49,7 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
     ) -> list[Artifact]:
         from quantize.onnx.calibrate import calibrate
         from quantize.onnx.graph import longest, set_longest
+        from quantize.onnx.passes.input_types import input_types
         from quantize.onnx.passes.prepend_projection import prepend_projection
         from quantize.onnx.quantizers import QUANTIZERS
 
@@ -61,7 +63,10 @@ class OnnxFormat(Format["onnx.ModelProto", "OnnxFile"]):
         contents = {}
         if graph.bytes_in is not None:
             contents[BYTES] = _with_bytes_in(quantized, graph.bytes_in).SerializeToString(deterministic=True)
-        contents[graph.name] = quantized.SerializeToString(deterministic=True)
+        if graph.io is not None and is_wide(graph.io):
+            contents[graph.name] = input_types(quantized, graph.io).SerializeToString(deterministic=True)
+        else:
+            contents[graph.name] = quantized.SerializeToString(deterministic=True)
         if graph.projection is not None:
             contents[TEXT] = prepend_projection(quantized, graph.projection).SerializeToString(deterministic=True)
         return [

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from exporters.formats.runners import BATCH_ROWS, PADDED, Feed, Outputs, Values, check_inputs, fill, in_batches
+from exporters.formats.runners import BATCH_ROWS, PADDED, Feed, Outputs, Values, check_inputs, fill, in_batches, widened
 from exporters.formats.tensor_names import TEXT
 from exporters.formats.texts import as_bytes, holds_projection
 from models_tf.ops.projection import ort_loader
@@ -13,6 +13,8 @@ from quantize.onnx.session import make_session
 
 _DYNAMIC = b"DynamicQuantizeLinear"
 _BYTES = "tensor(uint8)"
+# Types that features may have.
+_NUMBERS = {"tensor(float)": np.float32, "tensor(int32)": np.int32, "tensor(int8)": np.int8}
 
 
 class OnnxRunner:
@@ -66,7 +68,7 @@ def as_input(values: Values, kind: str) -> np.ndarray:
     would print the form b'...'.
     """
     if isinstance(values, np.ndarray):
-        return values
+        return widened(values, _NUMBERS[kind]) if kind in _NUMBERS else values
     if kind == _BYTES:
         return as_bytes(values)
     return np.array([*(text.decode() for text in values), ""], object)[:-1]

@@ -58,28 +58,39 @@ def _check_static(model: Any, graph: Any, region: set[int], *, float_weights: tu
             yield f"{name} computes in float"
     given = [graph.tensors[int(index)] for index in (*graph.inputs, *_projection_outputs(model, graph))]
     for tensor in (*given, *borders(graph)):
-        if kind(tensor) == "INT8" and (scales(tensor).tolist() != [1.0] or zero_points(tensor).tolist() != [0]):
+        if kind(tensor) == "INT8" and not _is_exact(tensor):
             yield f"the int8 input must have scale 1 and zero point 0, not {scales(tensor)} and {zero_points(tensor)}"
     yield from _check_int8_weights(model, graph, float_weights)
 
 
+def _is_exact(tensor: Any) -> bool:
+    """Whether its numbers are the values themselves."""
+    return bool(scales(tensor).tolist() == [1.0] and zero_points(tensor).tolist() == [0])
+
+
 def _behind_outputs(model: Any, graph: Any) -> set[int]:
-    """Ids of the operators that make probabilities and the best label of logits, which are an output themselves."""
+    """Ids of the operators that make probabilities and the best label of logits, which are an output themselves, or
+    were int8 and are read by nobody else.
+    """
     outputs = {int(i) for i in graph.outputs}
+    float_logits = {int(o.outputs[0]) for o in graph.operators if op_name(model, o) == "DEQUANTIZE"}
     return {
         id(operator)
         for operator in graph.operators
-        if op_name(model, operator) in _OF_LOGITS and outputs.issuperset((int(operator.inputs[0]), *operator.outputs))
+        if op_name(model, operator) in _OF_LOGITS
+        and outputs.issuperset(operator.outputs)
+        and int(operator.inputs[0]) in outputs | float_logits
     }
 
 
 def _allowed_in_float(model: Any, graph: Any, region: set[int]) -> set[int]:
     """Ids of the operators that may compute in float: those of the region (ids), and the steps into and out of it.
 
-    A DEQUANTIZE reads int8 and feeds only such a region, or an output; a QUANTIZE ends a region in int8. So a float
-    product is always found: it is in no region, and what it reads or writes is float.
+    A DEQUANTIZE reads int8 and feeds only such a region, or an output; a QUANTIZE ends a region in int8, or makes int8
+    of an input that holds whole numbers. So a float product is always found: it is in no region, and what it
+    reads or writes is float.
     """
-    outputs = {int(i) for i in graph.outputs}
+    given, outputs = {int(i) for i in graph.inputs}, {int(i) for i in graph.outputs}
     readers: dict[int, list[Any]] = {}
     for operator in graph.operators:
         for index in operator.inputs:
@@ -99,7 +110,11 @@ def _allowed_in_float(model: Any, graph: Any, region: set[int]) -> set[int]:
             found = readers.get(target, [])
             if all(id(reader) in region for reader in found) and (found or target in outputs):
                 allowed.add(id(operator))
-        elif name == "QUANTIZE" and kind(graph.tensors[target]) == "INT8" and source in made:
+        elif (
+            name == "QUANTIZE"
+            and kind(graph.tensors[target]) == "INT8"
+            and (source in made or (source in given and _is_exact(graph.tensors[target])))
+        ):
             allowed.add(id(operator))
     return allowed
 

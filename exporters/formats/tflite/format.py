@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporters.formats.base import Artifact, Calibration, Format, Runtime, TimedGraph, TimedRun
-from exporters.formats.tensor_names import BYTES, SIGNATURE, TEXT
+from exporters.formats.io import is_wide
+from exporters.formats.tensor_names import BYTES, MEDIAPIPE, SIGNATURE, TEXT
 from quantize.recipe import Recipe, entry
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
                 format=self.name,
                 graph=name,
                 recipe=recipe.name,
-                content=_without_names(content) if graph.strip_names else content,
+                content=_finished(content, name, graph),
             )
             for name, content in _quantized(model, recipe, graph, calibration)
         ]
@@ -119,6 +120,16 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
         return profile.measure(file, plan, feed, rounds)
 
 
+def _finished(content: bytes, name: str, graph: "Graph") -> bytes:
+    if graph.strip_names:
+        content = _without_names(content)
+    if name == MEDIAPIPE and graph.mediapipe is not None:
+        from exporters.formats.tflite.mediapipe import with_metadata
+
+        return with_metadata(content, graph.mediapipe)
+    return content
+
+
 def _without_names(content: bytes) -> bytes:
     from quantize.tflite.flatbuffer import read_model, write_model
     from quantize.tflite.passes.name_tensors import strip_names
@@ -134,6 +145,8 @@ def _quantized(
     from quantize.tflite.calibrate import calibrate
     from quantize.tflite.flatbuffer import read_model, write_model
     from quantize.tflite.passes.compact import compact
+    from quantize.tflite.passes.float_outputs import float_outputs
+    from quantize.tflite.passes.input_types import input_types
     from quantize.tflite.passes.merge_signatures import merge_signatures
     from quantize.tflite.passes.prepend_projection import prepend_projection
     from quantize.tflite.quantizers import QUANTIZERS
@@ -142,21 +155,46 @@ def _quantized(
     first, ranges = next(iter(models.values())), None
     if recipe.needs_calibration and calibration is not None:
         ranges = calibrate(first, calibration(), threads=graph.calibration_threads)
-    if len(models) == 1 and graph.projection is None:
-        yield graph.name, quantize(first, ranges)
+    if len(models) == 1 and graph.projection is None and not is_wide(graph.io):
+        content = quantize(first, ranges)
+        yield graph.name, content
+        if graph.mediapipe is not None:
+            yield MEDIAPIPE, _for_mediapipe(content)
         return
     parts = {name: read_model(quantize(content, ranges)) for name, content in models.items()}
     if graph.bytes_in is not None:
-        yield BYTES, write_model(_with_bytes_in(next(iter(parts.values())), graph.bytes_in, recipe))
-    yield graph.name, write_model(merge_signatures(parts))
-    if graph.projection is not None:
-        text = copy.deepcopy(next(iter(parts.values())))
+        yield BYTES, write_model(_with_bytes_in(next(iter(parts.values())), graph.bytes_in, recipe, graph.io))
+    if is_wide(graph.io):
+        for model in parts.values():
+            float_outputs(model)
+    text = copy.deepcopy(next(iter(parts.values()))) if graph.projection is not None else None
+    if graph.io is not None and is_wide(graph.io):
+        for model in parts.values():
+            input_types(model, graph.io)
+    content = write_model(merge_signatures(parts))
+    yield graph.name, content
+    if graph.mediapipe is not None:
+        yield MEDIAPIPE, _for_mediapipe(content)
+    if text is not None and graph.projection is not None:
         prepend_projection(text, graph.projection)
         compact(text)
         yield TEXT, write_model(text)
 
 
-def _with_bytes_in(features: "Model", wanted: "BytesGraph", recipe: Recipe) -> "Model":
+def _for_mediapipe(content: bytes) -> bytes:
+    from quantize.tflite.flatbuffer import read_model, write_model
+    from quantize.tflite.passes.classifier_form import classifier_form
+    from quantize.tflite.passes.compact import compact
+    from quantize.tflite.passes.float_outputs import float_outputs
+
+    model = read_model(content)
+    float_outputs(model)
+    classifier_form(model)
+    compact(model)
+    return write_model(model)
+
+
+def _with_bytes_in(features: "Model", wanted: "BytesGraph", recipe: Recipe, io: str | None) -> "Model":
     """Inner tensors have no names: nearly all of the front's are alike, and equal ones are stored once."""
     from exporters.formats.tflite.bytes_in import bytes_in_model
     from quantize.tflite.passes.compact import compact
@@ -166,7 +204,7 @@ def _with_bytes_in(features: "Model", wanted: "BytesGraph", recipe: Recipe) -> "
 
     model = copy.deepcopy(features)
     prepend_graph(model, bytes_in_model(wanted.front))
-    if recipe.has_float:
+    if is_wide(io) or (recipe.has_float and io is None):
         float_outputs(model)
     if wanted.labels:
         label_outputs(model, multi_label=wanted.multi_label)

@@ -18,6 +18,7 @@ from exporters.formats.runners import (
     check_inputs,
     fill,
     in_batches,
+    widened,
 )
 from exporters.formats.tensor_names import SIGNATURE
 from exporters.formats.texts import as_bytes, holds_projection
@@ -127,7 +128,7 @@ def as_input(values: Values, detail: Mapping[str, Any]) -> np.ndarray:
     interface wants dtype object, since numpy's byte strings lose trailing NULs.
     """
     if isinstance(values, np.ndarray):
-        return values
+        return widened(values, detail["dtype"])
     if detail["dtype"] == np.uint8:
         return as_bytes(values, int(detail["shape"][-1]))
     return np.array([*values, b""], object)[:-1]

@@ -29,6 +29,7 @@ def float_outputs(model: Model) -> None:
         if output.type != schema.TensorType.INT8:
             continue
         made = add_tensor(graph, output, schema.TensorType.FLOAT32, tensor_name(output))
+        graph.tensors[made].shapeSignature = output.shapeSignature
         output.name = None
         operator = new_operator(model, schema.BuiltinOperator.DEQUANTIZE, _VERSION, [index], [made])
         graph.operators = [*graph.operators, operator]

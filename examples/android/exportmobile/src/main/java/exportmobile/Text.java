@@ -47,6 +47,16 @@ final class Text {
     return text;
   }
 
+  /** Whether a text has no half of a surrogate pair. */
+  static boolean isWhole(String source) {
+    for (int i = 0; i < source.length(); i++) {
+      if (!Character.isSurrogate(source.charAt(i))) continue;
+      if (i + 1 == source.length() || !Character.isSurrogatePair(source.charAt(i), source.charAt(i + 1))) return false;
+      i++;
+    }
+    return true;
+  }
+
   void add(int point, int start, int end) {
     if (size == points.length) {
       int room = size + (size >> 1) + 16;

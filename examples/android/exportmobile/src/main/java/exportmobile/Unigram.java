@@ -23,8 +23,10 @@ final class Unigram implements Model {
       if (pair.array().size() != 2) throw pair.wrong("a piece and its score");
       scores[id] = pair.item(1).score();
       lowest = Math.min(lowest, scores[id]);
-      int[] piece = Normalizers.points(pair.item(0).text());
-      if (trie.get(piece) != Trie.NONE) throw pair.error("must be another piece than those before", Node.shown(pair.item(0).text()));
+      String token = pair.item(0).text();
+      if (!Text.isWhole(token)) throw pair.error("must be a piece of whole characters", "half of one");
+      int[] piece = Normalizers.points(token);
+      if (trie.get(piece) != Trie.NONE) throw pair.error("must be another piece than those before", Node.shown(token));
       trie.put(piece, id);
     }
     trie.finish();

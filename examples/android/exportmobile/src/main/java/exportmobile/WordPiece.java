@@ -20,6 +20,7 @@ final class WordPiece implements Model {
         throw vocab.error(
             "must number its " + seen.length + " tokens from 0 without gaps", Node.shown(token) + " with number " + id);
       }
+      if (!Text.isWhole(token)) throw vocab.error("must have tokens of whole characters", "half of one, number " + id);
       seen[id] = true;
       trie.put(Normalizers.points(token), id);
     }
