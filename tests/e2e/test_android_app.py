@@ -8,6 +8,7 @@ import json
 import random
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -282,6 +283,12 @@ def test_the_command_prints_the_dependency_and_a_call(made, module, capsys):
     assert cli.main(arguments) == 0
     assert json.loads(capsys.readouterr().out)["class_name"] == "PradoClassifier"
     assert not (module / "src/main/java/exportmobile/Label.java").exists(), "unchanged files that are not wanted go"
+
+
+def test_the_python_example_says_how_to_call_the_class(made, module):
+    script = Path(__file__).parents[2] / "examples" / "android_from_python.py"
+    out = jvm.call(sys.executable, script, made, PACKAGE, module)
+    assert out.endswith('in Kotlin: PradoClassifier(context).use { it.classify("play some jazz") }\n')
 
 
 def test_written_again_it_replaces_its_own_files_and_removes_stale_ones(made, module):

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from exporters.runtimes import npm
+
 PROJECT = Path(__file__).parents[2] / "examples" / "android"
 LIBRARY = PROJECT / "exportmobile" / "src" / "main" / "java"
 LIBRARY_TESTS = PROJECT / "exportmobile" / "src" / "test" / "java"
@@ -42,9 +44,9 @@ def missing_ktlint() -> str:
 
 
 def npm_package(name: str) -> Path | None:
-    """The folder of a package in one of the folders that NODE_PATH names."""
-    folders = [Path(folder) for folder in os.environ.get("NODE_PATH", "").split(os.pathsep) if folder]
-    return next((folder / name for folder in folders if (folder / name / "package.json").is_file()), None)
+    """The folder of a package, as the exporter finds those of its engines."""
+    found = npm.node_modules(name)
+    return None if found is None else found / name
 
 
 def _npm(name: str) -> str:

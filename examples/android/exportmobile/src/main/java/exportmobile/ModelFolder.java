@@ -64,6 +64,12 @@ final class ModelFolder {
       pad = document.object("tokenizer").whole("pad_id");
       need(names, TOKENIZER);
       found = Tokenizer.fromJson(files.read(TOKENIZER));
+      int size = document.object("tokenizer").whole("vocab_size");
+      if (found.vocabularySize() != size) {
+        throw new IllegalArgumentException(
+            TOKENIZER + " must have " + size + " tokens, as " + MODEL + " says. Received: " + found.vocabularySize()
+                + ". Copy both from the same export folder.");
+      }
     }
     tokenizer = found;
     padId = pad;
