@@ -1,4 +1,4 @@
-"""Compiles the projection libraries and copies code for devices into the wheel; everything else stands in pyproject.toml.
+"""Compiles the projection libraries and copies code for devices into the wheel; the rest is in pyproject.toml.
 
 Four shared libraries, each the dependency-free core and one wrapper, by direct calls of the system's
 C++17 compiler. They use no Python interface and need no TensorFlow, TFLite or ONNX Runtime to build,
@@ -132,9 +132,9 @@ class BuildModules(build_py):
         if self.editable_mode:  # the checkout has them
             return
         for name in EXAMPLES:
-            source, target = Path("examples", name), Path(self.build_lib, "exporters/example_files", name)
-            if source.is_dir():
-                shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", "engines"))
+            target = Path(self.build_lib, "exporters/example_files", name)
+            unwanted = shutil.ignore_patterns("build", "engines", "test")
+            shutil.copytree(Path("examples", name), target, dirs_exist_ok=True, ignore=unwanted)
 
 
 class PlatformWheel(bdist_wheel):
