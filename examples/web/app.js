@@ -116,6 +116,7 @@ function drop() {
   model?.close();
   model = null;
   times.length = 0;
+  delete document.body.dataset.ready;
   at("test").disabled = true;
   at("failures").replaceChildren();
   for (const id of ["size", "load", "first", "last", "median"]) {
@@ -224,7 +225,6 @@ function blank(asked) {
   at("answers").replaceChildren(...Array.from({ length: rows }, () => row("–", 0, "")));
   at("tags").replaceChildren();
   at("summary").textContent = "";
-  delete document.body.dataset.label;
 }
 
 function showLabels(asked, { labels, score }) {
@@ -242,13 +242,12 @@ function showLabels(asked, { labels, score }) {
   at("answers").replaceChildren(...rows);
   const best = labels.filter(chosen).map(({ label, probability }) => `${label}, ${Math.round(100 * probability)} percent`);
   at("summary").textContent = best.join("; ") || "No label applies";
-  document.body.dataset.label = labels[0].label;
 }
 
 function showTags(words) {
   at("tags").replaceChildren(
     ...words.map(({ word, label }) => {
-      const item = element("span", word);
+      const item = element("li", word);
       item.append(element("small", label ?? "did not fit"));
       return item;
     }),

@@ -47,7 +47,7 @@ const STEPS = {
     return page.evaluate(() => ({
       labels: Array.from(document.querySelectorAll("#answers li"), (row) =>
         [row.querySelector(".name").textContent, row.querySelector(".number").textContent]),
-      tags: Array.from(document.querySelectorAll("#tags span"), (word) => word.textContent),
+      tags: Array.from(document.querySelectorAll("#tags li"), (word) => word.textContent),
       problem: document.getElementById("problem").textContent,
       summary: document.getElementById("summary").textContent,
       facts: Object.fromEntries(Array.from(document.querySelectorAll("dd"), (fact) => [fact.id, fact.textContent])),
