@@ -1,4 +1,4 @@
-"""Compiles the projection libraries and copies code for devices into the wheel; everything else stands in pyproject.toml.
+"""Compiles the projection libraries and copies code for devices into the wheel; the rest is in pyproject.toml.
 
 Four shared libraries, each the dependency-free core and one wrapper, by direct calls of the system's
 C++17 compiler. They use no Python interface and need no TensorFlow, TFLite or ONNX Runtime to build,
@@ -37,6 +37,8 @@ FLAGS += ["-ffp-contract=off"]
 # The C++ library is linked in and hidden where the compiler can: the process that loads us (a conda
 # Python, TensorFlow) may bring an older one.
 STATIC = ["-static-libgcc", "-static-libstdc++", "-Wl,--exclude-libs,ALL,--gc-sections", "-s"]
+# Segments fit pages of 16 KB, which some ARM machines have and Android 15 asks for; the default of x86 is 4.
+STATIC += ["-Wl,-z,max-page-size=16384"]
 PROBE = "#include <string_view>\n#include <thread>\nint main() { return std::string_view{}.empty() ? 0 : 1; }\n"
 REMEDY = "Remedy: install g++ or clang++ (Debian: `apt install g++`; macOS: `xcode-select --install`), or set CXX."
 # Code for devices, which commands hand out: these folders go into the wheel, too.
@@ -130,9 +132,9 @@ class BuildModules(build_py):
         if self.editable_mode:  # the checkout has them
             return
         for name in EXAMPLES:
-            source, target = Path("examples", name), Path(self.build_lib, "exporters/example_files", name)
-            if source.is_dir():
-                shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", "engines"))
+            target = Path(self.build_lib, "exporters/example_files", name)
+            unwanted = shutil.ignore_patterns("build", "engines", "test")
+            shutil.copytree(Path("examples", name), target, dirs_exist_ok=True, ignore=unwanted)
 
 
 class PlatformWheel(bdist_wheel):

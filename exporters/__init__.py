@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from exporters.anatomy.request import InspectRequest as InspectRequest
     from exporters.anatomy.result import Anatomy as Anatomy
     from exporters.anatomy.run import inspect as inspect
+    from exporters.app_code.request import AndroidRequest as AndroidRequest
+    from exporters.app_code.result import AndroidResult as AndroidResult
+    from exporters.app_code.run import android as android
     from exporters.arch_check.request import ArchCheckRequest as ArchCheckRequest
     from exporters.arch_check.result import ArchCheckResult as ArchCheckResult
     from exporters.arch_check.run import check_arch as check_arch
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     from exporters.compression.request import CompressRequest as CompressRequest
     from exporters.compression.result import CompressResult as CompressResult
     from exporters.compression.run import compress as compress
+    from exporters.demonstration.request import DemoRequest as DemoRequest
+    from exporters.demonstration.run import Demo as Demo
+    from exporters.demonstration.run import demo as demo
+    from exporters.demonstration.run import write_site as write_site
     from exporters.errors import ExportError as ExportError
     from exporters.explanation.request import ExplainRequest as ExplainRequest
     from exporters.explanation.run import Explanation as Explanation
@@ -59,6 +66,8 @@ _HOME = {
     "AblateRequest": "exporters.ablation.request",
     "Ablation": "models_tf.compress.ablation_result",
     "Anatomy": "exporters.anatomy.result",
+    "AndroidRequest": "exporters.app_code.request",
+    "AndroidResult": "exporters.app_code.result",
     "ArchCheckRequest": "exporters.arch_check.request",
     "ArchCheckResult": "exporters.arch_check.result",
     "BenchRequest": "exporters.benchmarking.request",
@@ -70,6 +79,8 @@ _HOME = {
     "CompressRequest": "exporters.compression.request",
     "CompressResult": "exporters.compression.result",
     "Compression": "models_tf.compress.settings",
+    "Demo": "exporters.demonstration.run",
+    "DemoRequest": "exporters.demonstration.request",
     "ExplainRequest": "exporters.explanation.request",
     "Explanation": "exporters.explanation.run",
     "ExportError": "exporters.errors",
@@ -87,11 +98,13 @@ _HOME = {
     "VerifyRequest": "exporters.integrity.request",
     "VerifyResult": "exporters.integrity.result",
     "ablate": "exporters.ablation.run",
+    "android": "exporters.app_code.run",
     "bench": "exporters.benchmarking.run",
     "check": "exporters.checking.run",
     "check_arch": "exporters.arch_check.run",
     "compare": "exporters.comparison.run",
     "compress": "exporters.compression.run",
+    "demo": "exporters.demonstration.run",
     "explain": "exporters.explanation.run",
     "export": "exporters.pipeline",
     "inspect": "exporters.anatomy.run",
@@ -100,11 +113,14 @@ _HOME = {
     "setup": "exporters.runtimes.setup",
     "train": "exporters.training.run",
     "verify": "exporters.integrity.run",
+    "write_site": "exporters.demonstration.run",
 }
 __all__ = [
     "AblateRequest",
     "Ablation",
     "Anatomy",
+    "AndroidRequest",
+    "AndroidResult",
     "ArchCheckRequest",
     "ArchCheckResult",
     "BenchRequest",
@@ -116,6 +132,8 @@ __all__ = [
     "CompressRequest",
     "CompressResult",
     "Compression",
+    "Demo",
+    "DemoRequest",
     "ExplainRequest",
     "Explanation",
     "ExportError",
@@ -133,11 +151,13 @@ __all__ = [
     "VerifyRequest",
     "VerifyResult",
     "ablate",
+    "android",
     "bench",
     "check",
     "check_arch",
     "compare",
     "compress",
+    "demo",
     "explain",
     "export",
     "inspect",
@@ -146,6 +166,7 @@ __all__ = [
     "setup",
     "train",
     "verify",
+    "write_site",
 ]  # written out: a type checker does not read `_HOME`
 
 

@@ -1,6 +1,7 @@
 """An inspection as text: the lines and tables that the command prints."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from exporters.anatomy.parts import CustomOp
 from exporters.anatomy.result import Anatomy
@@ -41,6 +42,32 @@ def _head(found: Anatomy) -> Iterator[str]:
         stated = facts.get("stated_min_runtime")
         states = f" (the file says {stated})" if stated else ""
         yield f"schema {facts['schema']}; needs {found.min_runtime or f'{UNKNOWN} runtime'}{states}"
+    if "described" in facts:
+        yield from _described(facts)
+
+
+def _described(facts: Mapping[str, Any]) -> Iterator[str]:
+    """What TFLite metadata say."""
+    described = facts["described"]
+    if "problem" in described:
+        yield f"metadata that cannot be read: {_short(described['problem'])}"
+        return
+    graphs = described.get("subgraph_metadata", [])
+    sides = []
+    for side in ("input", "output"):
+        names = [_short(one.get("name", "")) for graph in graphs for one in graph.get(f"{side}_tensor_metadata", [])]
+        sides += [f"{side} {', '.join(names)}"] if names else []
+    units = [
+        unit["options"][0] for graph in graphs for unit in graph.get("input_process_units", []) if "options" in unit
+    ]
+    yield "; ".join([f"metadata: {_short(described.get('name', '')) or 'no name'}", *sides, *units])
+    files = [f"{_short(name)} ({size:,} bytes)" for name, size in facts.get("associated_files", {}).items()]
+    if files:
+        yield f"packed into the file: {', '.join(files[:_MOST_NAMES])}"
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST_NAME]
 
 
 def _signatures(found: Anatomy) -> Iterator[str | Table]:

@@ -16,7 +16,7 @@ from exporters.checking.result import CheckedFile, CheckResult
 from exporters.console.progress import Progress
 from exporters.data.rows import Examples
 from exporters.formats.isolated import IsolatedRunner
-from exporters.formats.runners import Outputs, RunnerError, joined
+from exporters.formats.runners import Outputs, RunnerError, joined, with_logits
 from exporters.request_fields import check_request
 from exporters.shipped import rows as shipped_rows
 from exporters.shipped.bundled import bundled_rows
@@ -150,7 +150,7 @@ class _Open:
 
     def judge(self, seed: int) -> tuple[Judged, Score]:
         try:
-            outputs = joined([self.run(feed) for feed in self.examples.chunks(_CHUNK_ROWS)])
+            outputs = joined([with_logits(self.run(feed)) for feed in self.examples.chunks(_CHUNK_ROWS)])
         except RunnerError as error:
             raise InputError(f"The file must run in its runtime. Received: {error}.") from error
         return self.examples.judge(outputs), self.examples.score(outputs, seed=seed)

@@ -38,14 +38,19 @@ COMMANDS = {
     "check": "score shipped files and fail when they got worse",
     "ledger": "run the same rows through every runtime and compare the answers",
     "compare": "compare exports by size, accuracy and latency",
+    "android": "make an export part of an Android app",
     "verify": "check that a folder is what an export wrote",
+    "demo": "try exported models on a page in the browser, or write that page",
     "setup": "fetch a runtime that other commands use",
     "models": "list the models",
     "clean": "find and remove what killed runs left behind",
     "completion": "print a shell completion script",
 }
 # These need only the base install.
-LIGHT = ("bench", "check", "compare", "inspect", "ledger", "verify", "setup", "models", "clean", "completion")
+LIGHT = (
+    "android", "bench", "check", "compare", "inspect", "ledger", "verify", "demo", "setup", "models", "clean",
+    "completion",
+)  # fmt: skip
 
 
 class Command(Protocol):

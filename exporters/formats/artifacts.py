@@ -34,7 +34,7 @@ class Converted:
         """Float files that others are compared with, in their usual form. Those that take bytes are compared with their
         own recipe alone.
         """
-        return replace(self, graph=replace(self.graph, bytes_in=None, io=None)).quantize(FLOAT)
+        return replace(self, graph=replace(self.graph, bytes_in=None, io=None, mediapipe=None)).quantize(FLOAT)
 
     def quantize(self, recipe: Recipe, calibration: "Calibration | None" = None) -> list[Artifact]:
         try:

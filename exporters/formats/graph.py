@@ -28,6 +28,15 @@ class BytesGraph:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MediaPipeForm:
+    """What a classifier's file holds beside the network for MediaPipe: the vocabulary is the bytes of vocab.txt."""
+
+    name: str
+    labels: tuple[str, ...]
+    vocabulary: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Graph:
     """`function` takes and returns tensors by name. File names start with `name`.
 
@@ -36,7 +45,7 @@ class Graph:
     text; `bytes_in` is for a third one, which takes the bytes of a text. `strip_names` leaves out the names of inner
     tensors where a format stores them. With `any_length` the first axis of every input, time, is the longest one, and
     files take shorter ones too. `io` is the type of features and answers at the border of the files (`io.py`), None for
-    that of the recipe.
+    that of the recipe. `mediapipe` is for a second file of a token model, in formats that have it.
     """
 
     name: str
@@ -49,6 +58,7 @@ class Graph:
     strip_names: bool = False
     any_length: bool = False
     io: str | None = None
+    mediapipe: MediaPipeForm | None = None
     _traced: dict[tuple[int | None, bool], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property

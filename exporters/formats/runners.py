@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from exporters.formats.io import IOS
+from exporters.formats.tensor_names import LOGITS, PROBABILITIES
 from models_tf import memory
 from models_tf.spec import MASK
 
@@ -68,6 +69,25 @@ class Renamed:
 
     def __call__(self, feed: Feed) -> Outputs:
         return self._run(feed)
+
+
+class FromProbabilities:
+    """A runner of a file that answers probabilities alone. Their logarithms are logits: other numbers than those of the
+    network, by a constant for each row, and the same probabilities and labels.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self._run, self.name, self.inputs = runner, runner.name, runner.inputs
+
+    def __call__(self, feed: Feed) -> Outputs:
+        return with_logits(self._run(feed))
+
+
+def with_logits(outputs: Outputs) -> Outputs:
+    """Adds logits where there are probabilities alone."""
+    if LOGITS in outputs or PROBABILITIES not in outputs:
+        return outputs
+    return {**outputs, LOGITS: np.log(np.maximum(outputs[PROBABILITIES], np.finfo(np.float32).tiny))}
 
 
 class KerasRunner:
@@ -186,7 +206,7 @@ def batch_rows(row_values: int) -> int:
 
 def widened(values: np.ndarray, dtype: Any) -> np.ndarray:
     """Whole numbers of 8 bits in the type that a file takes them in; anything else as it is."""
-    return values.astype(dtype) if values.dtype == np.int8 and np.dtype(dtype).name in IOS else values
+    return values.astype(dtype, copy=False) if values.dtype == np.int8 and np.dtype(dtype).name in IOS else values
 
 
 def fill(batch: np.ndarray, size: int) -> np.ndarray:

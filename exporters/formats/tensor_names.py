@@ -6,6 +6,8 @@ TEXT = "text"
 BYTES = "bytes"
 # What the files of a projection model take, by graph.
 INPUTS = {FEATURES: (FEATURES,), TEXT: (TEXT,), BYTES: (TEXT,)}
+# A graph of a token model that MediaPipe takes.
+MEDIAPIPE = "mediapipe"
 LOGITS = "logits"
 PROBABILITIES, LABEL = "probabilities", "label"
 # What only the reference answers, of models that drop tokens: how clearly it chose, for each row.

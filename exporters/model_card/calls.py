@@ -152,7 +152,7 @@ def _input(info: TensorInfo, longest: int) -> str:
             numbers = "Float" if info.dtype == "float32" else "Int"
             made = f"ByteBuffer.allocateDirect(4 * {size}).order(ByteOrder.nativeOrder())"
             return f"{made}.as{numbers}Buffer()  // what `Projection` computes, as {info.dtype}"
-        return f"ByteBuffer.allocateDirect({size})  // filled by `Projection` of examples/android/TextClassifier.kt"
+        return f"ByteBuffer.allocateDirect({size})  // filled by `Projection` of examples/android/exportmobile-jni"
     padding = "or as many as the text has" if -1 in info.shape else "padded with 0"
     return f"Array(1) {{ IntArray({size}) }}  // from the tokenizer, {padding}"
 

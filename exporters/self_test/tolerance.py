@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from exporters.formats.artifacts import Placed
 from exporters.formats.runners import PADDED, ROW_BY_ROW
 from exporters.formats.tensor_names import SIGNATURE
+from exporters.verification.label_outputs import PROBABILITY_ATOL
 from exporters.verification.parity import Parity
 from quantize.recipe import EXACT, FLOAT_ATOL
 
@@ -29,10 +30,12 @@ def tolerances(
 
 def _tolerance(one: Placed, runner: str, parities: Mapping[str, Parity]) -> float | None:
     parity = parities[runner]
-    # Bytes-in: that of the text-in file. Text-in: that of the features-in file, fed with padded rows, and so that of
-    # the same file as it is.
+    # Probabilities: that of the usual file's logits, which are off by at least twice as much. Bytes-in: that of the
+    # text-in file. Text-in: that of the features-in file, fed with padded rows, and so that of the same file as it is.
     same = (PADDED, ROW_BY_ROW)
-    while (parity.limit == EXACT or parity.candidate.endswith(same)) and parity.reference in parities:
+    while (
+        parity.limit in (EXACT, PROBABILITY_ATOL) or parity.candidate.endswith(same)
+    ) and parity.reference in parities:
         parity = parities[parity.reference]
     limit = max(parity.max_abs, _least(one)) if parity.limit is None else max(parity.limit, FLOAT_ATOL)
     return float(f"{limit:.6g}") if math.isfinite(limit) else None

@@ -12,7 +12,7 @@ from typing import Any
 
 from exporters.formats import base
 from exporters.formats.model_file import ModelFile
-from exporters.formats.tensor_names import FEATURES, LOGITS, TEXT
+from exporters.formats.tensor_names import FEATURES, LOGITS, PROBABILITIES, TEXT
 from exporters.sources import projection_file, token_file
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
@@ -140,9 +140,10 @@ def _check_labels(shipped: Shipped) -> None:
     outputs = {info.name: info for info in next(iter(shipped.file.signatures.values())).outputs}
     if shipped.task == QUESTION_ANSWERING:
         return
-    if LOGITS not in outputs:
+    answer = LOGITS if LOGITS in outputs else PROBABILITIES
+    if answer not in outputs:
         raise InputError(f"{shipped.path.name} must have the output {LOGITS}. Received: {', '.join(outputs)}.")
-    size = outputs[LOGITS].shape[-1] if outputs[LOGITS].shape else 1
+    size = outputs[answer].shape[-1] if outputs[answer].shape else 1
     if isinstance(size, int) and size != max(1, len(shipped.labels)):
         raise InputError(
             f"{shipped.path.name} answers with {size} numbers, but {LABELS_FILE} beside it has {len(shipped.labels)} "

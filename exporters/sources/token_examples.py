@@ -19,10 +19,19 @@ _Given = tuple[str, str, "str | None"]  # origin, text, second text
 
 
 def worked_examples(
-    rows: Rows, *, task: str, inputs: Sequence[str], max_seq_len: int, tokenizer: Tokenizer | None, graph: str
+    rows: Rows,
+    *,
+    task: str,
+    inputs: Sequence[str],
+    max_seq_len: int,
+    tokenizer: Tokenizer | None,
+    graph: str,
+    further: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Worked:
-    """From rows of the data where there are texts, else from plain ones; without a tokenizer, rows that are made up."""
-    names = {graph: tuple(inputs)}
+    """From rows of the data where there are texts, else from plain ones; without a tokenizer, rows that are made up.
+    `further` are the inputs of other graphs.
+    """
+    names = {graph: tuple(inputs), **(further or {})}
     if tokenizer is None:
         feed = next(iter(rows.evaluation.chunks(texts.COUNT)))
         arrays = {name: np.asarray(values) for name, values in feed.items()}
@@ -33,9 +42,10 @@ def worked_examples(
         return Worked(**_words(given, inputs, max_seq_len, tokenizer), inputs=names)
     # All of them are pairs, or none is.
     second = [two for _, _, two in given if two is not None]
+    shown = tuple(dict.fromkeys(name for graph_inputs in names.values() for name in graph_inputs))
     arrays = tokenizer.encode([one for _, one, _ in given], second or None, max_len=max_seq_len)
     examples = [
-        Example(origin=origin, text=one, text_pair=two, inputs=tokens_entry(arrays, row, inputs))
+        Example(origin=origin, text=one, text_pair=two, inputs=tokens_entry(arrays, row, shown))
         for row, (origin, one, two) in enumerate(given)
     ]
     return Worked(examples=examples, feed=arrays, inputs=names)

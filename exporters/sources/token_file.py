@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from exporters.formats.tensor_names import PROBABILITIES
 from exporters.report.json_lists import short_lists
 from models_tf.spec import END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS
 from models_tf.tokenizers.backend import SENTENCEPIECE
@@ -21,6 +22,7 @@ _MEANINGS = {
     MASK: "1 for a token, 0 for padding",
     SEGMENTS: "0 for the first text with its special tokens, 1 for the second",
     LOGITS: "one number for each label; the largest is the answer",
+    PROBABILITIES: "the probability of each label",
     START_LOGITS: "one number for each token: where the answer begins",
     END_LOGITS: "one number for each token: where the answer ends",
     HIDDEN: "one vector for each token",

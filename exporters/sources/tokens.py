@@ -19,12 +19,13 @@ from exporters.data.rows import GENERATED, Rows
 from exporters.data.token_rows import TokenReader, TokenRows
 from exporters.explanation.run import ExplainedText, drops_tokens, explain_texts
 from exporters.formats.artifacts import Placed
-from exporters.formats.graph import Graph
+from exporters.formats.graph import Graph, MediaPipeForm
 from exporters.formats.runners import Feed, KerasRunner
-from exporters.formats.tensor_names import MARGIN
+from exporters.formats.tensor_names import MARGIN, MEDIAPIPE
 from exporters.request import ExportRequest
 from exporters.self_test.example import Worked
 from exporters.sources.mask import choose_mask
+from exporters.sources.mediapipe import check_single_texts, mediapipe_form
 from exporters.sources.token_examples import worked_examples
 from exporters.sources.token_file import token_file
 from exporters.verification import checks
@@ -76,6 +77,7 @@ class TokenSource:
     task: str
     max_seq_len: int
     tokenizer: Tokenizer | None
+    mediapipe: MediaPipeForm | None = None
     compression: dict[str, Any] | None = None  # what was removed before the export
     notes: tuple[str, ...] = ()
 
@@ -100,6 +102,7 @@ class TokenSource:
             max_seq_len=length,
             tokenizer=tokenizer,
             compression=record,
+            mediapipe=mediapipe_form(checkpoint, task, tokenizer) if request.mediapipe else None,
             notes=tuple(notes),
         )
 
@@ -119,7 +122,10 @@ class TokenSource:
         )
         large = sum(value.size for value in self.checkpoint.tensors.values()) >= _LARGE
         calibrating = _LARGE_CALIBRATION_ROWS if large else rows.MAX_CALIBRATION_ROWS
-        return rows.load(self.request, reader, calibrate=calibrate, calibrating=calibrating)
+        loaded = rows.load(self.request, reader, calibrate=calibrate, calibrating=calibrating)
+        if self.mediapipe is not None:
+            check_single_texts(loaded)
+        return loaded
 
     def build(self, rows: Rows) -> "TokenModel":
         from models_tf.encoder.rewrites.apply import apply
@@ -186,9 +192,10 @@ class TokenModel:
             inputs=function.inputs,
             rows={spec.name: self.shown[spec.name] for spec in function.inputs},
             any_length=function.any_length,
+            mediapipe=self.source.mediapipe,
         )
 
-    def is_kept(self, graph: str) -> bool:  # noqa: ARG002 - there is one
+    def is_kept(self, graph: str) -> bool:  # noqa: ARG002 - all are
         return True
 
     def describe(self) -> dict[str, Any]:
@@ -242,6 +249,7 @@ class TokenModel:
             max_seq_len=source.max_seq_len,
             tokenizer=source.tokenizer,
             graph=GRAPH,
+            further={MEDIAPIPE: checks.MEDIAPIPE_INPUTS} if source.mediapipe is not None else None,
         )
 
     def keras(self) -> KerasRunner:
@@ -294,8 +302,10 @@ class TokenModel:
         )
         return found.texts
 
-    def timed_rows(self, graph: str) -> dict[int, Feed]:  # noqa: ARG002 - there is one graph
+    def timed_rows(self, graph: str) -> dict[int, Feed]:
         longest = self.source.max_seq_len
+        if graph == MEDIAPIPE:
+            return {longest: {name: self.shown[name][:1] for name in checks.MEDIAPIPE_INPUTS}}
         shorter = [length for length in _TIMED_LENGTHS if length < longest] if self.graph.any_length else []
         return {
             length: {name: self.shown[name][:1, :length] for name in self.graph.input_names}

@@ -10,13 +10,14 @@ Token models: Keras <- float, within float rounding; Keras <- quantized; <- the 
 
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from exporters.formats.artifacts import FLOAT, Placed
-from exporters.formats.runners import ROW_BY_ROW, OneCall, Renamed, Runner
-from exporters.formats.tensor_names import BYTES, FEATURES, INPUTS, SIGNATURE, TEXT
+from exporters.formats.runners import ROW_BY_ROW, FromProbabilities, OneCall, Renamed, Runner
+from exporters.formats.tensor_names import BYTES, FEATURES, INPUTS, MEDIAPIPE, SIGNATURE, TEXT
 from exporters.verification.verify import Check
+from models_tf.spec import IDS, MASK, SEGMENTS
 from quantize.recipe import EXACT
 
 # Rows of the second signature of features-in files, in formats whose files do not take any number of rows.
@@ -26,6 +27,7 @@ BATCH_SIGNATURE = f"batch_{BATCH}"
 # for which this many rows are plenty; another runtime shows that it runs the file at all.
 REFERENCE_ROWS = 256
 PROBE_ROWS = 32
+MEDIAPIPE_INPUTS = (IDS, MASK, SEGMENTS)
 # Graphs, each behind those that it is compared with.
 _ORDER = (FEATURES, TEXT, BYTES)
 
@@ -137,10 +139,27 @@ def for_tokens(
         load = functools.partial(one.format.written_runner, one.path, inputs=inputs)
         runner = OneCall(load, name=name, inputs=inputs, turn=turn)
         checks.append(check(one, runner, most=REFERENCE_ROWS, scored=False))
-    checks += [check(one, one.runner(inputs)) for one in placed]
+    plain = [one for one in placed if one.graph != MEDIAPIPE]
+    checks += [check(one, one.runner(inputs)) for one in plain]
+    for one in placed:
+        if one.graph == MEDIAPIPE:
+            checks += _for_mediapipe(one, plain, inputs, check)
     probes = [
-        Check(runner=probe, against=one.runner(inputs).name, limit=one.recipe.rtol, relative=True, most=PROBE_ROWS)
+        Check(runner=probe, against=one.runner(given).name, limit=one.recipe.rtol, relative=True, most=PROBE_ROWS)
         for one in placed
-        for probe in one.format.other_runtimes(one.path, inputs=inputs)
+        for given in [MEDIAPIPE_INPUTS if one.graph == MEDIAPIPE else inputs]
+        for probe in map(FromProbabilities, one.format.other_runtimes(one.path, inputs=given))
     ]
     return checks, probes
+
+
+def _for_mediapipe(
+    one: Placed, plain: Sequence[Placed], inputs: tuple[str, ...], check: Callable[..., Check]
+) -> Iterator[Check]:
+    """The file answers the probabilities of the logits of the usual file, which is fed with padded rows as well."""
+    (usual,) = [other for other in plain if other.format is one.format]
+    logits = usual.runner(inputs)
+    if usual.file.any_length:
+        logits = usual.format.runner(usual.file, inputs=inputs, padded=True)
+        yield check(usual, logits, most=REFERENCE_ROWS, scored=False)
+    yield Check(runner=FromProbabilities(one.runner(MEDIAPIPE_INPUTS)), against=None, logits_of=logits.name)

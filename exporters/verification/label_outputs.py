@@ -34,6 +34,13 @@ def label_parities(name: str, outputs: Outputs, activation: str) -> Iterator[Par
     )
 
 
+def probability_parity(name: str, outputs: Outputs, reference: str, expected: Outputs) -> Parity:
+    """Probabilities against those of the logits of the same network in another file, on the rows that both have."""
+    rows = min(len(outputs[PROBABILITIES]), len(expected[LOGITS]))
+    wanted = _probabilities(expected[LOGITS][:rows].astype(np.float64), SOFTMAX)
+    return compare(name, outputs[PROBABILITIES][:rows], reference, wanted, limit=PROBABILITY_ATOL)
+
+
 def _probabilities(logits: np.ndarray, activation: str) -> np.ndarray:
     if activation == SIGMOID:
         return np.asarray(1 / (1 + np.exp(-logits)))

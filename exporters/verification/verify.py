@@ -15,7 +15,7 @@ from exporters.formats.runners import Feed, Outputs, Runner, RunnerError, joined
 from exporters.formats.tensor_names import MARGIN
 from exporters.report.report import StageScore
 from exporters.verification.judge import Judge
-from exporters.verification.label_outputs import label_parities
+from exporters.verification.label_outputs import label_parities, probability_parity
 from exporters.verification.parity import Parity
 from exporters.verification.quality import Answers, StageQuality, qualities
 
@@ -35,7 +35,8 @@ class Check:
     A `relative` limit is a share of the reference's largest answer. `most` rows are run, all when None; a check that is
     not `scored` has no accuracy. `precisions` of the first reference are pairs of runners, of one network in float32
     and in float64: they tell how much of a difference is rounding. With an `activation` (softmax or sigmoid) the runner
-    also answers probabilities and a label, which must be those of its own logits.
+    also answers probabilities and a label, which must be those of its own logits. A runner that answers probabilities
+    alone has `logits_of`, the name of the one that answers their logits.
     """
 
     runner: Runner
@@ -46,13 +47,17 @@ class Check:
     scored: bool = True
     precisions: tuple[tuple[Runner, Runner], ...] = ()
     activation: str | None = None
+    logits_of: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
+    """`refused` says which probes failed, or answered something else, and what of."""
+
     parities: tuple[Parity, ...]
     scores: tuple[StageScore, ...]
     notes: tuple[str, ...]
+    refused: tuple[str, ...] = ()
     quality: tuple[StageQuality, ...] = ()
 
 
@@ -95,7 +100,11 @@ def verify(
     for check in checks:
         if check.activation is not None:
             parities += label_parities(check.runner.name, whole[check.runner.name], check.activation)
-    judged, notes = _judge_probes(judge, probes, probed, whole)
+        if check.logits_of is not None:
+            name = check.runner.name
+            parities.append(probability_parity(name, whole[name], check.logits_of, whole[check.logits_of]))
+    judged, refused = _judge_probes(judge, probes, probed, whole)
+    notes = list(refused)
     notes += [_undecided(parity) for parity in (*parities, *judged) if parity.undecided]
     notes += [remark for parity in (*parities, *judged) if (remark := parity.remark())]
     scored = {check.runner.name: whole[check.runner.name] for check in checks if check.scored}
@@ -103,6 +112,7 @@ def verify(
         parities=(*parities, *judged),
         scores=_scores(scored, examples, seed) if examples.labelled else (),
         notes=tuple(notes),
+        refused=tuple(refused),
         quality=_quality(scored, examples, numbers) if examples.labelled else (),
     )
 

@@ -59,7 +59,7 @@ def test_a_tflite_file_follows_the_float_network_and_is_what_the_recipe_says(for
     follows(tiny_files.run_tflite(content, VALUES), form, recipe, rounds_outputs=recipe == "int8")
     found = get("tflite").open(content)
     assert found.audit(RECIPES[recipe]) == []
-    assert found.min_runtime == ("TensorFlow Lite 2.14" if recipe == "int8" else "TensorFlow Lite 2.9")
+    assert found.min_runtime == ("TensorFlow Lite 2.12" if recipe == "int8" else "TensorFlow Lite 2.9")
 
 
 @pytest.mark.parametrize("recipe", SHARE)

@@ -1,4 +1,5 @@
-"""The smallest files of every family in runtimes that others ship: tflite-runtime 2.14 and OpenVINO, against LiteRT.
+"""The smallest files of every family in runtimes that others ship: tflite-runtime 2.14, TensorFlow Lite 2.12 and 2.14
+for Android (64-bit ARM, emulated) and OpenVINO, against LiteRT.
 
 tflite-runtime 2.14 is what a report names as the oldest runtime of an int8 file; OpenVINO has a reader of its own.
 Each runs in a process of its own, all files in one: after TensorFlow tflite-runtime cannot be imported, and a file that
@@ -17,7 +18,7 @@ import pytest
 from exporters.formats.base import get
 from quantize.tflite.flatbuffer import read_model
 from quantize.tflite.graph import op_name, schema, tensor_name
-from support import tiny_files
+from support import android_tflite, tiny_files
 from support.conversions import Files
 
 # Rows of the table of tiny models: BERT ("outliers"), PoWER-BERT ("significance") and the others by name.
@@ -28,6 +29,7 @@ RECIPES = ("float32", "int8")
 # OpenVINO 2026.4 crashes while it fuses a sum of this graph, in float32 as well; its reader takes the file.
 CRASHES_OPENVINO = ("significance",)
 ROWS = 12
+ANDROID_ROWS = 4  # emulated
 # float32 only reorders sums. In int8, a value on the edge of a step goes the other way, and layer norms let that grow:
 # a share of the largest answer.
 MOST = {"float32": 1e-4, "int8": 0.06}
@@ -100,6 +102,11 @@ def real(name: str, recipe: str, found: np.ndarray) -> np.ndarray:
     return (found.astype(np.float32) - output.zero_point) * output.scale
 
 
+def oldest(content: bytes) -> tuple[int, ...]:
+    """The oldest TensorFlow Lite that the report names for a file."""
+    return tuple(map(int, get("tflite").open(content).min_runtime.removeprefix("TensorFlow Lite ").split(".")))
+
+
 def check(name: str, recipe: str, found: np.ndarray) -> None:
     expected = tiny_files.run_tflite(files(name).tflite(recipe), values(name))["logits"]
     assert np.abs(real(name, recipe, found) - expected).max() <= MOST[recipe] * np.abs(expected).max()
@@ -108,9 +115,30 @@ def check(name: str, recipe: str, found: np.ndarray) -> None:
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_tflite_runtime_2_14_agrees_with_litert(tflite_runtime, name, recipe):
-    oldest = get("tflite").open(files(name).tflite(recipe)).min_runtime.removeprefix("TensorFlow Lite ")
-    assert tuple(map(int, oldest.split("."))) <= (2, 14)
+    assert oldest(files(name).tflite(recipe)) <= (2, 14)
     check(name, recipe, tflite_runtime[name, recipe])
+
+
+@pytest.fixture(scope="module", params=android_tflite.RELEASES)
+def android(request, tmp_path_factory):
+    """A version of TensorFlow Lite for Android, and a function that runs a file in it."""
+    if missing := android_tflite.missing(request.param):
+        pytest.skip(f"Needs {missing}")
+    runtime = android_tflite.AndroidTflite(request.param, tmp_path_factory.mktemp("android"))
+    return tuple(map(int, request.param.split("."))), runtime
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_tensorflow_lite_for_android_agrees_with_litert(android, name, recipe):
+    version, runtime = android
+    content = files(name).tflite(recipe)
+    given = values(name)
+    rows = [{key: given[key][i : i + 1] for key in given} for i in range(ANDROID_ROWS)]
+    assert oldest(content) <= version
+    found = np.concatenate([answer["logits"] for answer in runtime.run(content, rows)])
+    expected = tiny_files.run_tflite(content, given)["logits"][:ANDROID_ROWS]
+    assert np.abs(real(name, recipe, found) - expected).max() <= MOST[recipe] * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

@@ -98,6 +98,8 @@ def test_the_wheel_builds_without_tensorflow_and_holds_the_libraries_and_the_bun
         "exporters/commands/main.py",
         *(f"{package}/py.typed" for package in ("exporters", "models_tf", "quantize")),
         "quantize/recipe.py",
+        "exporters/example_files/web/index.html",
+        "exporters/example_files/android/exportmobile/src/main/java/exportmobile/TextClassifier.java",
     } <= names
     bundled = {path.relative_to(ROOT).as_posix() for path in (ROOT / "models_tf/bundled").rglob("*") if path.is_file()}
     assert {name for name in bundled if "__pycache__" not in name} <= names

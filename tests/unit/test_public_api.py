@@ -21,6 +21,8 @@ def test_the_package_offers_exactly_these_names():
         "AblateRequest",
         "Ablation",
         "Anatomy",
+        "AndroidRequest",
+        "AndroidResult",
         "ArchCheckRequest",
         "ArchCheckResult",
         "BenchRequest",
@@ -32,6 +34,8 @@ def test_the_package_offers_exactly_these_names():
         "CompressRequest",
         "CompressResult",
         "Compression",
+        "Demo",
+        "DemoRequest",
         "ExplainRequest",
         "Explanation",
         "ExportError",
@@ -49,11 +53,13 @@ def test_the_package_offers_exactly_these_names():
         "VerifyRequest",
         "VerifyResult",
         "ablate",
+        "android",
         "bench",
         "check",
         "check_arch",
         "compare",
         "compress",
+        "demo",
         "explain",
         "export",
         "inspect",
@@ -62,6 +68,7 @@ def test_the_package_offers_exactly_these_names():
         "setup",
         "train",
         "verify",
+        "write_site",
     ]
     assert dir(exporters) == sorted(exporters.__all__)
 
@@ -112,7 +119,9 @@ def test_importing_the_package_loads_nothing_heavy():
         "bench",
         "verify",
         "compare",
+        "demo",
         "setup",
+        "write_site",
     ],
 )
 def test_anything_but_the_request_of_a_function_is_refused_in_one_line(name):

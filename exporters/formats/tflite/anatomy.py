@@ -16,6 +16,7 @@ from exporters.formats.model_file import is_weights, readable
 from exporters.formats.texts import takes_bytes
 from exporters.formats.tflite import float_reasons, tensors
 from exporters.formats.tflite.file import MAIN, TfliteFile
+from exporters.formats.tflite.metadata import archive_of, metadata_of
 from quantize.tflite.graph import (
     builtin_code,
     called_graphs,
@@ -45,7 +46,7 @@ def parts(file: TfliteFile) -> Parts:
             activations=kinds.activations,
             activation_type=kinds.activation_type,
             metadata_bytes=_metadata_bytes(file.content, model),
-            facts=_facts(model),
+            facts=_facts(file.content, model),
         )
 
 
@@ -206,10 +207,12 @@ def _attributes(options: Any) -> dict[str, Any]:
 def _metadata_bytes(content: bytes, model: Any) -> int:
     places = _places(content, model)
     used = {places[tensor.buffer] for graph in model.subgraphs for tensor in graph.tensors}
-    return sum(size for place, size in {(place, place[1]) for place in places} if place not in used)
+    archive, end = archive_of(content), max((start + size for start, size in places), default=0)
+    behind = len(content) - archive.start if archive is not None and archive.start >= end else 0
+    return behind + sum(size for place, size in {(place, place[1]) for place in places} if place not in used)
 
 
-def _facts(model: Any) -> dict[str, Any]:
+def _facts(content: bytes, model: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"schema": int(model.version), "description": text(model.description)}
     names = []
     for entry in model.metadata or ():
@@ -220,6 +223,7 @@ def _facts(model: Any) -> dict[str, Any]:
                 "" if data is None else np.asarray(data, np.uint8).tobytes().rstrip(b"\0").decode("ascii", "replace")
             )
     found["metadata"] = names
+    found |= _described(content, model)
     versions = Counter[tuple[str, int]]()
     for graph in model.subgraphs:
         for operator in graph.operators:
@@ -229,6 +233,17 @@ def _facts(model: Any) -> dict[str, Any]:
         newest[name] = max(version, newest.get(name, 0))
     found["operator_versions"] = dict(sorted(newest.items()))
     return found
+
+
+def _described(content: bytes, model: Any) -> dict[str, Any]:
+    """What TFLite metadata say, for libraries that call the model. Broken ones leave the model as it is."""
+    try:
+        described = metadata_of(model)
+    except (ValueError, UnicodeError) as error:
+        return {"described": {"problem": str(error)}}
+    archive = archive_of(content) if described is not None else None
+    files = {} if archive is None else {"associated_files": archive.sizes}
+    return {} if described is None else {"described": described, **files}
 
 
 def _shape(tensor: Any) -> tuple[int, ...]:

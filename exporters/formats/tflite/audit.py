@@ -69,12 +69,17 @@ def _is_exact(tensor: Any) -> bool:
 
 
 def _behind_outputs(model: Any, graph: Any) -> set[int]:
-    """Ids of the operators that make probabilities and the best label of logits, which are an output themselves."""
+    """Ids of the operators that make probabilities and the best label of logits, which are an output themselves, or
+    were int8 and are read by nobody else.
+    """
     outputs = {int(i) for i in graph.outputs}
+    float_logits = {int(o.outputs[0]) for o in graph.operators if op_name(model, o) == "DEQUANTIZE"}
     return {
         id(operator)
         for operator in graph.operators
-        if op_name(model, operator) in _OF_LOGITS and outputs.issuperset((int(operator.inputs[0]), *operator.outputs))
+        if op_name(model, operator) in _OF_LOGITS
+        and outputs.issuperset(operator.outputs)
+        and int(operator.inputs[0]) in outputs | float_logits
     }
 
 

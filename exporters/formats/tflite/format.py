@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from exporters.formats.base import Artifact, Calibration, Format, Runtime, TimedGraph, TimedRun
 from exporters.formats.io import is_wide
-from exporters.formats.tensor_names import BYTES, SIGNATURE, TEXT
+from exporters.formats.tensor_names import BYTES, MEDIAPIPE, SIGNATURE, TEXT
 from quantize.recipe import Recipe, entry
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
                 format=self.name,
                 graph=name,
                 recipe=recipe.name,
-                content=_without_names(content) if graph.strip_names else content,
+                content=_finished(content, name, graph),
             )
             for name, content in _quantized(model, recipe, graph, calibration)
         ]
@@ -99,6 +99,11 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
 
         return [TfliteRuntimeRunner(path, inputs=inputs)] if TfliteRuntimeRunner.installed() else []
 
+    def beyond(self, file: "TfliteFile", version: tuple[int, int]) -> list[str]:
+        from exporters.formats.tflite.versions import beyond
+
+        return beyond(file.model, version)
+
     def parts(self, file: "TfliteFile") -> "Parts":
         from exporters.formats.tflite.anatomy import parts
 
@@ -118,6 +123,16 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
         from exporters.formats.tflite import profile
 
         return profile.measure(file, plan, feed, rounds)
+
+
+def _finished(content: bytes, name: str, graph: "Graph") -> bytes:
+    if graph.strip_names:
+        content = _without_names(content)
+    if name == MEDIAPIPE and graph.mediapipe is not None:
+        from exporters.formats.tflite.mediapipe import with_metadata
+
+        return with_metadata(content, graph.mediapipe)
+    return content
 
 
 def _without_names(content: bytes) -> bytes:
@@ -146,7 +161,10 @@ def _quantized(
     if recipe.needs_calibration and calibration is not None:
         ranges = calibrate(first, calibration(), threads=graph.calibration_threads)
     if len(models) == 1 and graph.projection is None and not is_wide(graph.io):
-        yield graph.name, quantize(first, ranges)
+        content = quantize(first, ranges)
+        yield graph.name, content
+        if graph.mediapipe is not None:
+            yield MEDIAPIPE, _for_mediapipe(content)
         return
     parts = {name: read_model(quantize(content, ranges)) for name, content in models.items()}
     if graph.bytes_in is not None:
@@ -158,11 +176,27 @@ def _quantized(
     if graph.io is not None and is_wide(graph.io):
         for model in parts.values():
             input_types(model, graph.io)
-    yield graph.name, write_model(merge_signatures(parts))
+    content = write_model(merge_signatures(parts))
+    yield graph.name, content
+    if graph.mediapipe is not None:
+        yield MEDIAPIPE, _for_mediapipe(content)
     if text is not None and graph.projection is not None:
         prepend_projection(text, graph.projection)
         compact(text)
         yield TEXT, write_model(text)
+
+
+def _for_mediapipe(content: bytes) -> bytes:
+    from quantize.tflite.flatbuffer import read_model, write_model
+    from quantize.tflite.passes.classifier_form import classifier_form
+    from quantize.tflite.passes.compact import compact
+    from quantize.tflite.passes.float_outputs import float_outputs
+
+    model = read_model(content)
+    float_outputs(model)
+    classifier_form(model)
+    compact(model)
+    return write_model(model)
 
 
 def _with_bytes_in(features: "Model", wanted: "BytesGraph", recipe: Recipe, io: str | None) -> "Model":

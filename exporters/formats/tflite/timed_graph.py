@@ -8,7 +8,7 @@ import numpy as np
 
 from exporters.formats.model_file import TensorInfo
 from exporters.formats.runners import Feed
-from exporters.formats.tensor_names import plain_name
+from exporters.formats.tensor_names import SIGNATURE, plain_name
 from exporters.formats.tflite.runner import LITERT, as_input, make_interpreter
 from models_tf.ops.projection import tflite_loader
 
@@ -47,6 +47,7 @@ class TfliteTimedGraph:
         )
 
     def feed(self, feed: Feed) -> None:
+        feed = {self._tensor(name): row for name, row in feed.items()}
         rows = {name: as_input(row, self._details[name]) for name, row in feed.items()}
         if self._signature is not None:
             self._rows = rows
@@ -61,6 +62,14 @@ class TfliteTimedGraph:
         for name, row in rows.items():
             interpreter.set_tensor(self._details[name]["index"], row)
         self.run = interpreter.invoke
+
+    def _tensor(self, name: str) -> str:
+        """The name of an input's tensor: signatures may call it otherwise."""
+        if name in self._details or SIGNATURE not in self._interpreter.get_signature_list():
+            return name
+        wanted = self._interpreter.get_signature_runner(SIGNATURE).get_input_details().get(name)
+        found = (own for own, one in self._details.items() if wanted and one["index"] == wanted["index"])
+        return next(found, name)
 
     def output_shapes(self) -> list[tuple[int, ...]]:
         if self._signature is not None:

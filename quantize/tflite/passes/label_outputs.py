@@ -36,7 +36,7 @@ def label_outputs(model: Model, *, multi_label: bool) -> None:
     graph.tensors.append(axis)
     graph.operators = [
         *graph.operators,
-        _activation(model, logits, probabilities, multi_label=multi_label),
+        activation(model, logits, probabilities, multi_label=multi_label),
         _best(model, logits, len(graph.tensors) - 1, label),
     ]
     graph.outputs = [logits, probabilities, label]
@@ -47,7 +47,8 @@ def label_outputs(model: Model, *, multi_label: bool) -> None:
             signature.outputs = [*signature.outputs, entry]
 
 
-def _activation(model: Model, source: int, target: int, *, multi_label: bool) -> Operator:
+def activation(model: Model, source: int, target: int, *, multi_label: bool) -> Operator:
+    """What makes probabilities of logits."""
     if multi_label:
         return new_operator(model, schema.BuiltinOperator.LOGISTIC, 1, [source], [target])
     operator = new_operator(model, schema.BuiltinOperator.SOFTMAX, 1, [source], [target])

@@ -1,7 +1,6 @@
-"""examples/android on this machine: the JNI library in a desktop JVM, and its names against the Kotlin class."""
+"""examples/android/exportmobile-jni on this machine: the native library in a desktop JVM."""
 
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,9 +10,10 @@ import pytest
 from models_tf.ops.projection import config as config_module
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.library import HostProjection
+from support import android_jvm
 
 CORE = Path(config_module.__file__).parent
-EXAMPLE = Path(__file__).parents[2] / "examples" / "android"
+JNI = android_jvm.PROJECT / "exportmobile-jni" / "src" / "main"
 JAVA = Path(__file__).parents[1] / "native" / "ProjectionOnJvm.java"
 CONFIG = ProjectionConfig(feature_size=64, features="mixed", pad_to=6, presence_feature=True)
 TEXTS = [
@@ -40,20 +40,23 @@ def library(tmp_path_factory) -> Path:
         pytest.skip("no C++ compiler")
     path = tmp_path_factory.mktemp("jni") / "libexport_mobile_jni.so"
     sources = [
-        EXAMPLE / "projection_jni.cc",
+        JNI / "cpp" / "projection_jni.cc",
         *(CORE / f"{name}.cc" for name in ("config", "text", "hashing", "projection")),
     ]
     includes = [f"-I{folder}" for folder in (CORE, include, include / "linux", include / "darwin")]
     command = [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", *includes, *sources, "-o", path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    classes = [android_jvm.LIBRARY / "exportmobile" / "FeatureSource.java", *android_jvm.java_files(JNI / "java")]
+    android_jvm.compile_java(path.parent, classes, old=True)
     return path
 
 
 def run(library: Path, config_text: str, values: int, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "texts").write_bytes("\n".join(TEXTS).encode())
     options = ["-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xcheck:jni", "-Dfile.encoding=UTF-8"]
-    arguments = [library, config_text, str(values), folder / "texts", folder / "features"]
+    options += [f"-Djava.library.path={library.parent}", "-cp", str(library.parent)]
+    arguments = [config_text, str(values), folder / "texts", folder / "features"]
     return subprocess.run(["java", *options, JAVA, *arguments], capture_output=True, text=True, check=False)
 
 
@@ -73,12 +76,3 @@ def test_jni_library_refuses_a_bad_config_and_a_bad_buffer_with_an_exception(lib
     buffer = run(library, CONFIG.to_text(), 5, tmp_path)
     assert buffer.returncode == 2
     assert "must be a direct ByteBuffer of 384 bytes" in buffer.stderr
-
-
-def test_kotlin_class_declares_what_the_jni_library_defines():
-    kotlin = (EXAMPLE / "TextClassifier.kt").read_text(encoding="utf-8")
-    native = (EXAMPLE / "projection_jni.cc").read_text(encoding="utf-8")
-    package = re.search(r"^package (\w+)$", kotlin, re.MULTILINE)[1]
-    declared = {f"Java_{package}_Projection_{name}" for name in re.findall(r"external fun (\w+)", kotlin)}
-    assert declared == set(re.findall(r"Java_\w+", native))
-    assert len(declared) == 3

@@ -1,4 +1,4 @@
-// The projection core for Kotlin and Java; `Projection` in TextClassifier.kt is the other side.
+// The projection core for Java and Kotlin; `exportmobile.jni.Projection` is the other side.
 //
 // Texts come as UTF-8 bytes: JNI's own strings are "modified" UTF-8, which writes U+0000 and all
 // characters above U+FFFF differently. Rows go straight into a direct ByteBuffer.
@@ -39,8 +39,8 @@ int64_t Values(const ProjectionConfig& config) {
 
 }  // namespace
 
-extern "C" JNIEXPORT jlong JNICALL Java_exportmobile_Projection_create(JNIEnv* env, jobject,
-                                                                       jbyteArray text) try {
+extern "C" JNIEXPORT jlong JNICALL Java_exportmobile_jni_Projection_create(JNIEnv* env, jobject,
+                                                                           jbyteArray text) try {
   ProjectionConfig config;
   Status status = export_mobile::ParseConfig(ToString(env, text), &config);
   if (status.ok() && config.pad_to == 0) {
@@ -57,9 +57,10 @@ extern "C" JNIEXPORT jlong JNICALL Java_exportmobile_Projection_create(JNIEnv* e
 }
 
 // Fills `out` with pad_to * feature_size features; returns how many rows hold a token.
-extern "C" JNIEXPORT jint JNICALL Java_exportmobile_Projection_write(JNIEnv* env, jobject,
-                                                                     jlong handle, jbyteArray text,
-                                                                     jobject out) try {
+extern "C" JNIEXPORT jint JNICALL Java_exportmobile_jni_Projection_write(JNIEnv* env, jobject,
+                                                                         jlong handle,
+                                                                         jbyteArray text,
+                                                                         jobject out) try {
   const auto* projection = reinterpret_cast<const Projection*>(handle);
   const int64_t values = Values(projection->config());
   void* address = env->GetDirectBufferAddress(out);
@@ -81,7 +82,7 @@ extern "C" JNIEXPORT jint JNICALL Java_exportmobile_Projection_write(JNIEnv* env
   return 0;
 }
 
-extern "C" JNIEXPORT void JNICALL Java_exportmobile_Projection_free(JNIEnv*, jobject,
-                                                                    jlong handle) {
+extern "C" JNIEXPORT void JNICALL Java_exportmobile_jni_Projection_free(JNIEnv*, jobject,
+                                                                        jlong handle) {
   delete reinterpret_cast<Projection*>(handle);
 }

@@ -1,0 +1,72 @@
+"""`android`: assets, a Kotlin class and the Java library of one export, into the folder of an app module."""
+
+from pathlib import Path
+
+from exporters.app_code import kotlin
+from exporters.app_code.model import AppModel, open_model
+from exporters.app_code.names import asset_name_of, check_class_name, class_name_of
+from exporters.app_code.placing import Placing
+from exporters.app_code.request import AndroidRequest
+from exporters.app_code.result import AndroidResult
+from exporters.example_files import example_folder
+from exporters.request_fields import check_request
+from models_tf.errors import InputError, naming_fields
+
+LIBRARY = "android/exportmobile"
+SOURCES = "src/main/java"
+PACKAGE = "exportmobile"
+_ASSETS = "src/main/assets"
+_KOTLIN = "src/main/kotlin"
+
+
+def android(request: AndroidRequest) -> AndroidResult:
+    """Writes all of it, or nothing."""
+    check_request(request, AndroidRequest)
+    with naming_fields():
+        _check_module(request.output)
+        model = open_model(request.folder)
+        assets = asset_name_of(request.folder.resolve().name)
+        name = request.class_name or class_name_of(model.name, model.kind)
+        check_class_name(name)
+        contents = _contents(request, model, name=name, assets=assets)
+        with Placing(
+            request.output, contents, owned=(f"{_ASSETS}/{assets}", f"{SOURCES}/{PACKAGE}"), force=request.force
+        ) as placing:
+            removed = placing.commit()
+    return AndroidResult(
+        output=request.output,
+        package=request.package,
+        class_name=name,
+        kind=model.kind,
+        pairs=model.pairs,
+        file=model.file,
+        assets=assets,
+        library=request.library,
+        written=tuple(contents),
+        removed=tuple(removed),
+    )
+
+
+def library_files() -> dict[str, bytes]:
+    """The Java sources of the library, by path in an app module."""
+    folder = example_folder(LIBRARY) / SOURCES / PACKAGE
+    return {f"{SOURCES}/{PACKAGE}/{path.name}": path.read_bytes() for path in sorted(folder.glob("*.java"))}
+
+
+def _check_module(folder: Path) -> None:
+    if not any((folder / name).is_file() for name in ("build.gradle.kts", "build.gradle")):
+        received = "no build.gradle.kts in it" if folder.is_dir() else "no such folder"
+        raise InputError(
+            f"--output must be the folder of an app module, with its build.gradle.kts, such as MyProject/app. "
+            f"Received: {folder} ({received})."
+        )
+
+
+def _contents(request: AndroidRequest, model: AppModel, *, name: str, assets: str) -> dict[str, bytes]:
+    sources = _KOTLIN if (request.output / _KOTLIN).is_dir() else SOURCES
+    text = kotlin.kotlin_class(model, package=request.package, name=name, assets=assets)
+    contents = {f"{_ASSETS}/{assets}/{file}": (model.folder / file).read_bytes() for file in model.files}
+    contents[f"{sources}/{request.package.replace('.', '/')}/{name}.kt"] = text.encode()
+    if request.library:
+        contents |= library_files()
+    return contents

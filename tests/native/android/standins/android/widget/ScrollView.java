@@ -1,0 +1,4 @@
+package android.widget;
+
+/** Stand-in. */
+public class ScrollView extends android.view.View {}

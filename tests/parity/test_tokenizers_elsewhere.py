@@ -1,0 +1,131 @@
+"""The tokenizers in Java and JavaScript equal the `tokenizers` package: ids, segments, cuts, places, word numbers."""
+
+import functools
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer as Backend
+
+from support import tokenizer_data, tokenizer_kinds, tokenizer_strings
+from support.real_checkpoints import data_folder
+from support.tokenizers_elsewhere import (
+    LANGUAGES,
+    PIECES,
+    Request,
+    command,
+    compile_java,
+    differences,
+    missing,
+    read_answers,
+    write_requests,
+)
+
+# Together a few thousand strings here and 100,000 in the slow set.
+FEW, MANY = 300, 6_700
+# Those whose models differ; the data is English, so that others would show nothing new.
+OF_DATA = ("uncased", "albert")
+OF_LONG = ("uncased", "albert", "t5")
+SECONDS = 1800
+Run = Callable[[Mapping[str, Sequence[Request]]], dict[str, list]]
+
+
+def runner(language: str, factory: pytest.TempPathFactory) -> Run:
+    """Requests by name of the kind -> answers, all in one process."""
+    if missing(language):
+        pytest.skip(missing(language))
+    folder = factory.mktemp(language)
+    classes = compile_java(folder) if language == "java" else None
+
+    def answers(requests: Mapping[str, Sequence[Request]]) -> dict[str, list]:
+        jobs: list[Path] = []
+        for i, (name, some) in enumerate(requests.items()):
+            job = [folder / f"{i}.json", folder / f"{i}.requests", folder / f"{i}.answers"]
+            job[0].write_bytes(tokenizer_kinds.kinds()[name])
+            write_requests(job[1], some)
+            jobs += job
+        subprocess.run([*command(language, classes), *map(str, jobs)], check=True, timeout=SECONDS)
+        return {name: list(read_answers(folder / f"{i}.answers")) for i, name in enumerate(requests)}
+
+    return answers
+
+
+@pytest.fixture(scope="module", params=LANGUAGES)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """One language."""
+    return runner(request.param, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    """All languages: what takes long is the package itself, which then answers once."""
+    return [runner(language, tmp_path_factory) for language in LANGUAGES]
+
+
+@functools.cache
+def backend(name: str) -> Backend:
+    return Backend.from_buffer(tokenizer_kinds.kinds()[name])
+
+
+def assert_equal(runs: Sequence[Run], requests: Mapping[str, Sequence[Request]]) -> None:
+    answers = [run(requests) for run in runs]
+    for name, some in requests.items():
+        found = differences(backend(name), some, [answer[name] for answer in answers])
+        shown = "\n".join(f"{request}\nexpected {wanted}\nreceived {got}" for request, wanted, got in found[:3])
+        assert not found, f"{name}: {len(found)} of {len(some)} differ, such as\n{shown[:4000]}"
+
+
+def generated(count: int) -> dict[str, Sequence[Request]]:
+    return {name: tokenizer_strings.requests(count, seed) for seed, name in enumerate(tokenizer_kinds.names())}
+
+
+def test_names_of_the_kinds_are_complete():
+    assert tuple(tokenizer_kinds.kinds()) == tokenizer_kinds.names()
+
+
+def test_generated_strings_have_equal_tokens(run: Run):
+    assert_equal([run], generated(FEW))
+
+
+def test_texts_of_the_data_have_equal_tokens(run: Run):
+    root = data_folder(tokenizer_data.SETS[0]).parent
+    requests = [one for name in tokenizer_data.SETS for one in tokenizer_data.requests(root, name, 60)]
+    assert_equal([run], dict.fromkeys(OF_DATA, requests))
+
+
+@pytest.mark.slow
+def test_100_000_generated_strings_have_equal_tokens(runs: list[Run]):
+    requests = generated(MANY)
+    assert sum(map(len, requests.values())) >= 100_000
+    assert_equal(runs, requests)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", tokenizer_data.SETS)
+def test_all_texts_of_the_data_have_equal_tokens(runs: list[Run], name: str):
+    requests = tokenizer_data.requests(data_folder(name).parent, name)
+    assert_equal(runs, dict.fromkeys(OF_DATA, requests))
+
+
+@pytest.mark.slow
+def test_texts_of_a_megabyte_have_equal_tokens(runs: list[Run]):
+    assert_equal(runs, dict.fromkeys(OF_LONG, tokenizer_strings.long_requests()))
+
+
+def test_places_are_those_of_the_text(run: Run):
+    """By hand, since the comparison converts the package's places itself."""
+    text = "\U0001f600 Café\U0001f600s\u0301, naïve"
+    (row,) = run({"uncased": [Request(kind=PIECES, texts=(text,))]})["uncased"]
+    units = text.encode("utf-16-le")
+    shown = [units[2 * start : 2 * end].decode("utf-16-le") for start, end in zip(row[3], row[4], strict=True)]
+    assert "".join(shown) == "\U0001f600Café\U0001f600s,naïve"
+    assert shown[-2:] == [",", "naïve"]
+
+
+@pytest.mark.parametrize("length", [-1, 0, 2])
+def test_a_length_without_room_for_text_is_refused(run: Run, length: int):
+    (message,) = run({"uncased": [Request(kind=0, texts=("a",), max_len=length)]})["uncased"]
+    assert message == (
+        f"The sequence length must be at least 3: 2 special tokens and one of the text. Received: {length}."
+    )

@@ -1,0 +1,138 @@
+"""The app of examples/android for tests: texts, resources, assets, and the answers of Python and Java."""
+
+import json
+import random
+import re
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from models_tf.tokenizers.tokenizer import Tokenizer
+from support import android_jvm as jvm
+from support.shipped_files import BUNDLED
+
+TEXTS = 1000
+RESOURCES = jvm.PROJECT / "app" / "src" / "main" / "res"
+
+
+def texts() -> list[str]:
+    """The 301 rows of the bundled SNIPS, and made up ones: their words among rare characters, empty and long ones."""
+    rows = [line.split("\t")[0] for line in (BUNDLED / "snips" / "eval.tsv").read_text().splitlines()[1:]]
+    words = sorted({word for row in rows for word in row.split()})
+    words += ["", "ÉCLAIR", "naïve", "日本語", "😀🎉", "\u00a0", "ﬁ"]
+    words += ["don't", "x" * 80, "٣", "e\u0301", "\u200b", "\ufffd", "İ", "#!?", "[MASK]", "\x07"]
+    chosen = random.Random(0)
+    made = [" ".join(chosen.choices(words, k=chosen.choice([0, 1, 3, 8, 60]))) for _ in range(TEXTS - len(rows))]
+    return rows + made
+
+
+def opened(path: Path, folder: Path) -> Path:
+    """A copy of the Activity that the driver can extend, to call what only Android calls."""
+    copy = folder / path.name
+    copy.write_text(path.read_text().replace("class MainActivity :", "open class MainActivity :"))
+    return copy
+
+
+def copy_models(folders: Iterable[Path], target: Path) -> None:
+    """What the Gradle task copyModels copies, by the patterns that stand in it."""
+    script = (jvm.PROJECT / "app" / "build.gradle.kts").read_text()
+    patterns = [
+        name
+        for line in re.findall(r"^ +include\((.*)\)$", script, re.MULTILINE)
+        for name in re.findall('"(.*?)"', line)
+    ]
+    assert "bytes_*.tflite" in patterns
+    for folder in folders:
+        (target / folder.name).mkdir(parents=True)
+        for pattern in patterns:
+            for path in folder.glob(pattern):
+                shutil.copy(path, target / folder.name)
+
+
+def resource_class() -> str:
+    """The class R that Android's tools would make of the resources."""
+    layout = ET.parse(RESOURCES / "layout" / "activity_main.xml")
+    space = "{http://schemas.android.com/apk/res/android}"
+    ids = [element.get(f"{space}id", "").removeprefix("@+id/") for element in layout.iter()]
+    strings = [element.get("name") for element in ET.parse(RESOURCES / "values" / "strings.xml").iter("string")]
+    parts = {"id": [name for name in ids if name], "string": strings, "layout": ["activity_main"]}
+    inner = "".join(
+        f"public static final class {part} {{ {fields} }}\n"
+        for part, names in parts.items()
+        if (fields := " ".join(f"public static final int {name} = {at};" for at, name in enumerate(names, 1)))
+    )
+    return f"package com.example.exportmobile;\npublic final class R {{\n{inner}}}\n"
+
+
+def python_answers(folder: Path, rows: list[str]) -> tuple[list[str], list[float]]:
+    """Labels and their logits from Python: LiteRT and the `tokenizers` package, texts as long as they are.
+
+    Of a tagger the tags of each row, "-" for words that were not read, and no logits.
+    """
+    from ai_edge_litert.interpreter import Interpreter
+
+    (file,) = folder.glob("*.tflite")
+    run = Interpreter(str(file), num_threads=1).get_signature_runner("serving_default")
+    inputs, (scale, zero_point) = run.get_input_details(), run.get_output_details()["logits"]["quantization"]
+    labels = (folder / "labels.txt").read_text().splitlines()
+
+    def logits(feed: dict[str, np.ndarray]) -> np.ndarray:
+        found = run(**feed)["logits"][0].astype(np.float32)
+        return (found - np.float32(zero_point)) * np.float32(scale) if scale else found
+
+    if "text" in inputs:
+        answers = [logits(_bytes(row, inputs["text"]["shape"])) for row in rows]
+    else:
+        document = json.loads((folder / "model.json").read_bytes())
+        tokenizer, longest = Tokenizer.from_folder(folder), document["max_seq_len"]
+        if document["task"] == "token-classification":
+            return [_tags(tokenizer, row.split(), longest, inputs, logits, labels) for row in rows], []
+        answers = [logits(_cut(tokenizer.encode([row], max_len=longest), inputs)) for row in rows]
+    return [labels[int(answer.argmax())] for answer in answers], [float(answer.max()) for answer in answers]
+
+
+def _bytes(text: str, shape: np.ndarray) -> dict[str, np.ndarray]:
+    row = np.zeros(shape, np.uint8)
+    data = np.frombuffer(text.encode(), np.uint8)[: row.size]
+    row[0, : data.size] = data
+    return {"text": row}
+
+
+def _cut(values: Mapping[str, np.ndarray], names: Iterable[str]) -> dict[str, np.ndarray]:
+    """One row without its padding."""
+    size = int(values["mask"].sum())
+    return {name: values[name][:, :size] for name in names}
+
+
+def _tags(
+    tokenizer: Tokenizer,
+    words: list[str],
+    longest: int,
+    names: Iterable[str],
+    logits: Callable[[dict[str, np.ndarray]], np.ndarray],
+    labels: list[str],
+) -> str:
+    if not words:
+        return ""
+    encoded = tokenizer.encode_words([words], max_len=longest)
+    answer = logits(_cut(encoded.inputs, names))
+    return " ".join("-" if place < 0 else labels[int(answer[place].argmax())] for place in encoded.first[0])
+
+
+def java_answers(classes: list[Path], folder: Path, rows: list[str], scratch: Path) -> list[str]:
+    (scratch / "texts").write_text("\n".join(rows))
+    done = jvm.run(classes, "RunModels", "answers", folder, scratch / "texts", scratch / "out")
+    assert done.returncode == 0, done.stderr
+    return (scratch / "out").read_text().split("\n")[:-1]
+
+
+def refusal(classes: list[Path], folder: Path, text: str, scratch: Path) -> str:
+    """The one line with which the library refuses."""
+    (scratch / "texts").write_text(text)
+    done = jvm.run(classes, "RunModels", "answers", folder, scratch / "texts", scratch / "out")
+    assert done.returncode == 2, done.stdout + done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if not line.startswith("INFO")]
+    return line
