@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exporters.runtimes.npm import LITERT_JS, ORT_WEB
 from exporters.formats.tensor_names import MEDIAPIPE
+from exporters.runtimes.npm import LITERT_JS, ORT_WEB
 from models_tf.errors import InputError
 
 PROJECTION, TOKENS = "projection.json", "model.json"
