@@ -166,7 +166,7 @@ function listed(source, description, sizes, refusal) {
 
 // The file that --mediapipe adds answers no logits.
 function forMediaPipe(outputs) {
-  return outputs.length === 1 && outputs[0].name === "probabilities" ? "it is for MediaPipe" : "";
+  return outputs.length === 1 && outputs[0].name === "probabilities" ? "answers no logits: it is for MediaPipe" : "";
 }
 
 // Inputs and outputs of the default signature, in one form: [{name, type, shape, scale, zeroPoint}].
