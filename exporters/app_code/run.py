@@ -20,7 +20,11 @@ _KOTLIN = "src/main/kotlin"
 
 
 def android(request: AndroidRequest) -> AndroidResult:
-    """Writes all of it, or nothing."""
+    """Do what the request says: write assets, class and library into the app module, all of it or nothing.
+
+    Raises:
+        InputError: a folder without a model that an app can run, a folder that is no app module, files of somebody else.
+    """
     check_request(request, AndroidRequest)
     with naming_fields():
         _check_module(request.output)
@@ -44,7 +48,7 @@ def android(request: AndroidRequest) -> AndroidResult:
         pairs=model.pairs,
         file=model.file,
         assets=assets,
-        library=request.library,
+        library=not request.no_library,
         written=tuple(contents),
         removed=tuple(removed),
     )
@@ -89,6 +93,6 @@ def _contents(request: AndroidRequest, model: AppModel, *, source: str, name: st
     text = kotlin.kotlin_class(model, package=request.package, name=name, assets=assets)
     contents = {f"{_ASSETS}/{assets}/{file}": (model.folder / file).read_bytes() for file in model.files}
     contents[source] = text.encode()
-    if request.library:
+    if not request.no_library:
         contents |= library_files()
     return contents
