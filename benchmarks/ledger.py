@@ -9,16 +9,19 @@ nearly equal.
 """
 
 import argparse
+import json
 import random
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from exporters import LedgerRequest, ledger
 from support import tiny_models
 
 ROWS = 200
+LABELS = ("no", "yes")  # of the tiny models, among others
 FAMILIES = ("mobilebert", "albert", "powerbert", "ghostbert", "bert")
 # LiteRT.js takes no int8 answers: token models answer in float32.
 QUANTIZED = ("--quantize", "int8")
@@ -68,7 +71,7 @@ def write_sgnn(folder: Path) -> None:
     from models_tf.checkpoints import projection
 
     made = tiny_models.projection_model("sgnn")
-    labels = ["no", *(f"label {number}" for number in range(1, made.config.num_labels))]
+    labels = [*LABELS, *(f"label {number}" for number in range(len(LABELS), made.config.num_labels))]
     saved = projection.ProjectionCheckpoint(
         model_name="sgnn", config=made.config, labels=labels, weights=projection.tensors(made)
     )
@@ -79,7 +82,8 @@ def numbers(work: Path) -> Sequence[object]:
     """Rows of words that the tiny vocabulary has, with labels that mean nothing."""
     generator, words = random.Random(0), [str(number) for number in range(tiny_models.BERT["vocab_size"] - 4)]
     for name, count in (("eval", ROWS), ("calibration", 100)):
-        rows = [" ".join(generator.choices(words, k=generator.randint(1, 12))) + "\tno\n" for _ in range(count)]
+        texts = [" ".join(generator.choices(words, k=generator.randint(1, 12))) for _ in range(count)]
+        rows = [f"{text}\t{LABELS[number % len(LABELS)]}\n" for number, text in enumerate(texts)]
         (work / f"{name}.tsv").write_text("text\tlabel\n" + "".join(rows), encoding="utf-8")
     return ("--eval-data", work / "eval.tsv", "--calibration-data", work / "calibration.tsv")
 
@@ -91,6 +95,50 @@ LEDGERS = {
     "tagger_wnut17": tagger,
     **{f"tiny_{name}": tiny(name) for name in (*FAMILIES, "sgnn")},
 }
+
+
+# Columns of the table: a runtime, or Keras.
+COLUMNS = {
+    "litert": "LiteRT",
+    "tflite-runtime": "tflite-runtime",
+    "litert-arm64": "LiteRT, ARM64",
+    "tflite-runtime-arm64": "tflite-runtime, ARM64",
+    "litert-js": "LiteRT.js",
+    "onnxruntime": "ONNX Runtime",
+    "onnxruntime-arm64": "ONNX Runtime, ARM64",
+    "ort-web": "ONNX Runtime Web",
+    "openvino": "OpenVINO",
+}
+
+
+def table(results: Path) -> list[str]:
+    """Lines of Markdown: a runtime in each row, a model in each column. Of several files, the worst counts."""
+    paths = {name: results / f"ledger_{name}.json" for name in LEDGERS}
+    ledgers = {name: json.loads(path.read_text()) for name, path in paths.items() if path.is_file()}
+    lines = ["| runtime | " + " | ".join(name.replace("_", " ") for name in ledgers) + " |"]
+    lines.append("|---|" + "---|" * len(ledgers))
+    for runtime, title in COLUMNS.items():
+        cells = [cell([one for one in made["entries"] if one["runtime"] == runtime]) for made in ledgers.values()]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+    lines.append("| Keras | " + " | ".join(keras_cell(made["entries"]) for made in ledgers.values()) + " |")
+    return lines
+
+
+def cell(entries: Sequence[dict[str, Any]]) -> str:
+    """Labels equal to the reference, and the largest difference as a share of what is allowed."""
+    ran = [one for one in entries if one["meant"] and one["max_abs"] is not None]
+    if not ran:
+        return "-"
+    worst = min(one["same"] for one in ran)
+    share = max(one["max_abs"] / one["tolerance"] for one in ran)
+    if all(one["status"] == "reference" for one in ran):
+        return "reference"
+    return f"{worst} of {ran[0]['labels']}, {share:.2f}"
+
+
+def keras_cell(entries: Sequence[dict[str, Any]]) -> str:
+    found = [one for one in entries if one["status"] == "reference" and one["keras_same"] is not None]
+    return f"{min(one['keras_same'] for one in found)} of {found[0]['labels']}" if found else "-"
 
 
 def main() -> None:
@@ -109,6 +157,7 @@ def main() -> None:
         result = ledger(LedgerRequest(folder=folder, data=data, rows=ROWS))
         (given.results / f"ledger_{name}.json").write_text(result.to_json() + "\n", encoding="utf-8")
         print(name, "passed" if result.passed else [entry for entry in result.entries if not entry.passed], flush=True)
+    print("\n".join(table(given.results)))
 
 
 if __name__ == "__main__":

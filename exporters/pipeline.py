@@ -17,7 +17,7 @@ from exporters.request_fields import check_request
 from exporters.request_record import to_record
 from exporters.self_test import document
 from exporters.sources import base as sources
-from exporters.verification import gate, inspection, latency, verify
+from exporters.verification import gate, inspection, latency, min_runtime, verify
 from models_tf import extras, memory
 from models_tf.errors import naming_fields
 from models_tf.folders.output_folder import OutputFolder
@@ -66,6 +66,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
                     made = converted.quantize(recipe, calibration)
             kept += artifacts.place([one for one in made if model.is_kept(one.graph)], folder.write)
             references += artifacts.place([one for one in made if not model.is_kept(one.graph)], folder.scratch_write)
+            min_runtime.check(kept, request)
             del converted, made
             memory.give_back()
         del graph  # from here on, only the files on disk count
@@ -109,6 +110,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
                 *source.notes,
                 *data.notes,
                 *rows.few_rows(data),
+                *min_runtime.notes(request, refused=bool(verified.refused)),
                 *verified.notes,
                 *not_timed,
                 *gate.remarks(verified),

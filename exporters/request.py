@@ -40,6 +40,9 @@ OUTPUT_ROOT = Path("export-mobile-out")
 # What model hubs take: https://spdx.org/licenses in lower case, ISO 639 with BCP 47's regions and scripts.
 _LICENSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]{0,63}", re.ASCII)
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}", re.ASCII)
+# As far back as the versions of operators are known.
+OLDEST_RUNTIME = (2, 3)
+_RUNTIME_VERSION = re.compile(r"2\.[0-9]{1,3}", re.ASCII)
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
 
 
@@ -57,6 +60,7 @@ class ExportRequest:
     what they read of a text (default: by the rows), and `outputs` says what bytes-in files answer.
     `io` is the type of features and answers (`exporters/formats/io.py`; default: that of the recipe).
     `mediapipe` adds a file of a classifier in the form that MediaPipe's TextClassifier takes.
+    `min_runtime` is a TensorFlow Lite, 2.14 say, that must run every .tflite file.
     `license` and `language` are for the model card, which cannot know them.
     """
 
@@ -87,6 +91,7 @@ class ExportRequest:
     strip_names: bool = False
     io: str | None = None
     mediapipe: bool = False
+    min_runtime: str | None = None
     seed: int = 0
     max_size_bytes: int | None = field(default=None, metadata={"unit": "bytes"})
     max_drop: float | None = field(default=None, metadata={"unit": "points"})
@@ -113,6 +118,7 @@ class ExportRequest:
             self._check_projection()
         check_separator(self.label_separator)
         self._check_io()
+        self._check_min_runtime()
         self._check_card()
         if self.max_seq_len is not None and not 1 <= self.max_seq_len <= MAX_SEQ_LEN:
             raise InputError(f"--max-seq-len must be 1 to {MAX_SEQ_LEN}. Received: {self.max_seq_len}.")
@@ -154,6 +160,29 @@ class ExportRequest:
             )
         if self.answers_labels:
             raise InputError("--outputs labels needs float logits. Received: --io int8.")
+
+    def _check_min_runtime(self) -> None:
+        if self.min_runtime is None:
+            return
+        if not _RUNTIME_VERSION.fullmatch(self.min_runtime) or self.oldest_runtime < OLDEST_RUNTIME:
+            oldest = ".".join(map(str, OLDEST_RUNTIME))
+            raise InputError(
+                f"--min-runtime must be a version of TensorFlow Lite from {oldest} on, such as 2.14. "
+                f"Received: {self.min_runtime[:40]}."
+            )
+        if TFLITE not in self.target:
+            raise InputError(f"--min-runtime is for .tflite files. Received: --target {','.join(self.target)}.")
+        if self.quantize == "int4":
+            raise InputError(
+                "--quantize int4 needs LiteRT: no TensorFlow Lite is known to run weights in 4 bits. "
+                f"Received: --min-runtime {self.min_runtime}; choose another --quantize."
+            )
+
+    @property
+    def oldest_runtime(self) -> tuple[int, int]:
+        """`min_runtime` as numbers."""
+        major, minor = (self.min_runtime or "0.0").split(".")
+        return int(major), int(minor)
 
     def _check_card(self) -> None:
         if self.license is not None and not _LICENSE.fullmatch(self.license):

@@ -118,6 +118,7 @@ def _bundled() -> Iterator[Case]:
 def _families() -> Iterator[Case]:
     for name in ("bert", "mobilebert-opt", "mobilebert-layer-norm", "ghostbert", "powerbert", "albert"):
         yield from _recipes(name, f"--model {name.split('-')[0]} --checkpoint @{name} {EVAL} {LENGTH}")
+    yield _writing("bert-min-runtime-int8", f"--checkpoint @bert --min-runtime 2.14 {EVAL} {LENGTH}")
     yield _writing("bert-mediapipe-int8", f"--checkpoint @bert --mediapipe --target tflite {EVAL} {LENGTH}")
     yield from _recipes("tagger", f"--model tagger --checkpoint @tagger {TAGS}")
 

@@ -113,9 +113,11 @@ function fileChoice(file) {
 
 function drop() {
   clearTimeout(timer);
+  timer = 0;
   model?.close();
   model = null;
   times.length = 0;
+  delete document.body.dataset.ready;
   at("test").disabled = true;
   at("failures").replaceChildren();
   for (const id of ["size", "load", "first", "last", "median"]) {
@@ -139,7 +141,8 @@ async function chooseFile() {
   model = opened;
   at("size").textContent = bytes(model.sizeBytes);
   at("load").textContent = milliseconds(model.times.read + model.times.load + model.times.tokenizer);
-  say("state", `${model.engine.name} is ready; it started in ${milliseconds(model.times.engine)}.`);
+  const started = model.times.engine < 1 ? "" : `; it started in ${milliseconds(model.times.engine)}`; // else it ran
+  say("state", `${model.engine.name} is ready${started}.`);
   at("test").disabled = false;
   document.body.dataset.ready = model.file.name;
   await answer();
@@ -155,11 +158,23 @@ function row(name, probability, number) {
 
 function typed() {
   clearTimeout(timer);
+  timer = 0;
+  at("result").setAttribute("aria-busy", "true");
   const usual = times.length ? times.at(-1) : 0;
   if (usual > SLOW) {
-    timer = setTimeout(guarded(answer), PAUSE);
+    timer = setTimeout(() => {
+      timer = 0;
+      guarded(answer)();
+    }, PAUSE);
   } else {
     guarded(answer)();
+  }
+}
+
+// Nothing is computed and nothing waits: what is shown is the answer to what is typed.
+function settle() {
+  if (!busy && !timer) {
+    at("result").setAttribute("aria-busy", "false");
   }
 }
 
@@ -167,6 +182,7 @@ function typed() {
 async function answer() {
   if (model === null || busy) {
     waiting = busy;
+    settle();
     return;
   }
   busy = true;
@@ -177,6 +193,7 @@ async function answer() {
     } while (waiting && model !== null);
   } finally {
     busy = false;
+    settle();
   }
 }
 
@@ -224,7 +241,6 @@ function blank(asked) {
   at("answers").replaceChildren(...Array.from({ length: rows }, () => row("–", 0, "")));
   at("tags").replaceChildren();
   at("summary").textContent = "";
-  delete document.body.dataset.label;
 }
 
 function showLabels(asked, { labels, score }) {
@@ -242,13 +258,12 @@ function showLabels(asked, { labels, score }) {
   at("answers").replaceChildren(...rows);
   const best = labels.filter(chosen).map(({ label, probability }) => `${label}, ${Math.round(100 * probability)} percent`);
   at("summary").textContent = best.join("; ") || "No label applies";
-  document.body.dataset.label = labels[0].label;
 }
 
 function showTags(words) {
   at("tags").replaceChildren(
     ...words.map(({ word, label }) => {
-      const item = element("span", word);
+      const item = element("li", word);
       item.append(element("small", label ?? "did not fit"));
       return item;
     }),
@@ -257,11 +272,10 @@ function showTags(words) {
 }
 
 function showTimes(latest) {
-  if (!times.length) {
-    at("first").textContent = milliseconds(latest);
-  }
   times.push(latest);
-  const sorted = [...times].sort((one, other) => one - other);
+  at("first").textContent = milliseconds(times[0]);
+  // Without the first one, for which the browser compiles.
+  const sorted = (times.length > 1 ? times.slice(1) : times).sort((one, other) => one - other);
   const middle = (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
   at("last").textContent = milliseconds(latest);
   at("median").textContent = milliseconds(middle);

@@ -103,14 +103,12 @@ class Model {
     if (this.folder.kind === "bytes") {
       return this.#encodeBytes(text);
     }
-    const limit = this.folder.maxLength;
-    return this.#tokenFeed(this.#needTokenizer().encode(text, { pair, maxLen: limit }));
+    return this.#tokenFeed((maxLen) => this.#needTokenizer().encode(text, { pair, maxLen }));
   }
 
   encodeWords(words) {
     words.forEach(checkText);
-    const encoding = this.#needTokenizer().encodeWords(words, { maxLen: this.folder.maxLength });
-    return { ...this.#tokenFeed(encoding), firstPieces: encoding.firstPieces };
+    return this.#tokenFeed((maxLen) => this.#needTokenizer().encodeWords(words, { maxLen }));
   }
 
   // From ids, mask and segments without padding, as examples.json has them.
@@ -186,11 +184,13 @@ class Model {
     return { feed, inputs: {}, cut: kept.length < bytes.length };
   }
 
-  #tokenFeed(encoding) {
-    const ids = Array.from(encoding.ids);
-    const inputs = { ids, mask: Array.from(encoding.mask), segments: Array.from(encoding.segments) };
-    // The tokenizer cuts: a row that is full may have lost tokens.
-    return { feed: this.feedOf(inputs), inputs, cut: ids.length >= this.folder.maxLength };
+  #tokenFeed(encode) {
+    const limit = this.folder.maxLength;
+    const { ids, mask, segments, firstPieces } = encode(limit);
+    const inputs = { ids: Array.from(ids), mask: Array.from(mask), segments: Array.from(segments) };
+    // A row that is full was cut if one with more room is longer.
+    const cut = ids.length >= limit && encode(limit + 1).ids.length > limit;
+    return { feed: this.feedOf(inputs), inputs, cut, firstPieces };
   }
 
   #lengthOf(input, tokens) {

@@ -100,6 +100,11 @@ def add_arguments(parser: Parser) -> None:
         help="BERT-like classifiers: also write a .tflite file for MediaPipe's TextClassifier",
     )
     model.add_argument(
+        "--min-runtime",
+        metavar="VERSION",
+        help="write only what this TensorFlow Lite runs, such as 2.14, or refuse",
+    )
+    model.add_argument(
         "--random-init", action="store_true", help="token models: untrained weights, to measure size and speed"
     )
     model.add_argument("--preset", metavar="NAME", help=flags.presets_help())

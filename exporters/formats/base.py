@@ -143,6 +143,10 @@ class Format(Protocol[FloatModel, File]):
         """Runners of the same file in further runtimes that are installed."""
         return []
 
+    def beyond(self, file: File, version: tuple[int, int]) -> list[str]:  # noqa: ARG002
+        """What is in a file that this version of TensorFlow Lite lacks; nothing in other formats."""
+        return []
+
     def parts(self, file: File) -> "Parts":
         """Constants and operators, for an inspection."""
         raise NotImplementedError(f"{self.name} files cannot be inspected")

@@ -18,6 +18,9 @@ def judge(
 ) -> tuple[Failure, ...]:
     """Failures in the order of their weight. Parity and scheme are always judged, the others when asked for."""
     failures = [_failure(ParityError, parity.failure()) for parity in verified.parities if not parity.passed]
+    if request.min_runtime is not None:
+        wanted = f"expected the same answers in TensorFlow Lite {request.min_runtime}"
+        failures += [_failure(ParityError, f"{wanted}. Received: {reason}") for reason in verified.refused]
     failures += [_failure(SchemeError, problem) for problem in scheme_problems]
     if request.max_drop is not None:
         limit = f"expected a drop of at most {request.max_drop:g} points"

@@ -52,9 +52,12 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
+    """`refused` says which probes failed, or answered something else, and what of."""
+
     parities: tuple[Parity, ...]
     scores: tuple[StageScore, ...]
     notes: tuple[str, ...]
+    refused: tuple[str, ...] = ()
     quality: tuple[StageQuality, ...] = ()
 
 
@@ -100,7 +103,8 @@ def verify(
         if check.logits_of is not None:
             name = check.runner.name
             parities.append(probability_parity(name, whole[name], check.logits_of, whole[check.logits_of]))
-    judged, notes = _judge_probes(judge, probes, probed, whole)
+    judged, refused = _judge_probes(judge, probes, probed, whole)
+    notes = list(refused)
     notes += [_undecided(parity) for parity in (*parities, *judged) if parity.undecided]
     notes += [remark for parity in (*parities, *judged) if (remark := parity.remark())]
     scored = {check.runner.name: whole[check.runner.name] for check in checks if check.scored}
@@ -108,6 +112,7 @@ def verify(
         parities=(*parities, *judged),
         scores=_scores(scored, examples, seed) if examples.labelled else (),
         notes=tuple(notes),
+        refused=tuple(refused),
         quality=_quality(scored, examples, numbers) if examples.labelled else (),
     )
 

@@ -28,15 +28,15 @@ def folder(tmp_path_factory):
     return place
 
 
-def ledger(folder, *flags):
-    command = ("ledger", "export", "--data", "rows.tsv", "--rows", str(ROWS), "--json", *flags)
+def ledger(folder, model, *flags):
+    command = ("ledger", model, "--data", "rows.tsv", "--rows", str(ROWS), "--json", *flags)
     return export_command.run(*command, cwd=folder)
 
 
 def test_every_runtime_that_is_there_answers_and_a_disagreement_fails(folder, tmp_path, monkeypatch):
     # Without what a setup fetched: the emulator would take a minute, and test_check_arm64.py runs it.
     monkeypatch.setenv("EXPORT_MOBILE_CACHE", str(tmp_path))
-    done = ledger(folder, "--output", str(tmp_path / "ledger.md"))
+    done = ledger(folder, "export", "--output", str(tmp_path / "ledger.md"))
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
     assert (found["passed"], found["rows"], found["keras"]) == (True, ROWS, "")
@@ -59,10 +59,11 @@ def test_every_runtime_that_is_there_answers_and_a_disagreement_fails(folder, tm
     document = json.loads(examples.read_text(encoding="utf-8"))
     document["files"]["features_int8.onnx"]["tolerance"] = -1.0
     examples.write_text(json.dumps(document), encoding="utf-8")
-    done = ledger(folder)
+    done = ledger(folder, "export/features_int8.onnx")
     assert done.returncode == 5
-    failed = {one["file"] for one in json.loads(done.stdout)["entries"] if not one["passed"]}
-    assert failed == {"features_int8.onnx"}
+    entries = json.loads(done.stdout)["entries"]
+    assert entries
+    assert not any(one["passed"] for one in entries)
 
 
 def test_a_folder_without_rows_is_one_line(tmp_path):

@@ -31,7 +31,7 @@ const STEPS = {
   async type(page, text) {
     await page.fill("#text", "");
     await page.type("#text", text);
-    await page.waitForTimeout(500);
+    await STEPS.settled(page);
     return STEPS.shown(page);
   },
   async fill(page, text) {
@@ -40,14 +40,19 @@ const STEPS = {
       area.value = value;
       area.dispatchEvent(new Event("input"));
     }, text);
-    await page.waitForTimeout(500);
+    await STEPS.settled(page);
     return STEPS.shown(page);
+  },
+  // Until the answer to what is typed is there.
+  async settled(page) {
+    await page.waitForFunction(
+      () => document.getElementById("result").ariaBusy === "false", null, { timeout: PATIENCE });
   },
   async shown(page) {
     return page.evaluate(() => ({
       labels: Array.from(document.querySelectorAll("#answers li"), (row) =>
         [row.querySelector(".name").textContent, row.querySelector(".number").textContent]),
-      tags: Array.from(document.querySelectorAll("#tags span"), (word) => word.textContent),
+      tags: Array.from(document.querySelectorAll("#tags li"), (word) => word.textContent),
       problem: document.getElementById("problem").textContent,
       summary: document.getElementById("summary").textContent,
       facts: Object.fromEntries(Array.from(document.querySelectorAll("dd"), (fact) => [fact.id, fact.textContent])),

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from models_tf.data.tfrecord import read_examples
 from support.tokenizers_elsewhere import ENCODE, PAIR, PIECES, WORDS, Request
 
 # Set -> its columns of text, and whether the first line is a header.
@@ -16,8 +17,9 @@ _TABLES = {
     "stsb": ((7, 8), True),
     "imdb": ((0,), True),
 }
-SETS = (*_TABLES, "snips", "clinc150", "wnut17", "ud_ewt")
-# Not even, so that it matters which of two texts gets the odd place.
+_OF_WORDS = ("wnut17", "ud_ewt", "squad_v1_dev")
+SETS = (*_TABLES, "snips", "clinc150", *_OF_WORDS)
+# Leaves 61 places for two texts: the odd one goes to the longer text.
 _LENGTH = 64
 
 
@@ -27,8 +29,8 @@ def requests(root: Path, name: str, limit: int | None = None) -> Sequence[Reques
     for number, texts in enumerate(_rows(root / name, name)):
         if limit is not None and number >= limit:
             break
-        if name in ("wnut17", "ud_ewt"):
-            found.append(Request(kind=WORDS, texts=texts, max_len=_LENGTH))
+        if name in _OF_WORDS:
+            found.append(Request(kind=WORDS, texts=texts, max_len=_LENGTH if name != "squad_v1_dev" else 384))
         else:
             found += [Request(kind=PIECES, texts=(text,)) for text in texts]
             if name != "imdb":  # as many and long texts: the pieces show it all
@@ -43,7 +45,11 @@ def _rows(folder: Path, name: str) -> Iterator[tuple[str, ...]]:
     elif name == "clinc150":
         document = json.loads((folder / "data_full.json").read_text(encoding="utf-8"))
         yield from ((text,) for part in document.values() for text, _ in part)
-    elif name in ("wnut17", "ud_ewt"):
+    elif name == "squad_v1_dev":
+        # The words of each passage, which several questions share.
+        examples = read_examples(folder / "squad_groundtruth.tfrecord", ("words",))
+        yield from dict.fromkeys(tuple(bytes(word).decode() for word in example["words"]) for example in examples)
+    elif name in _OF_WORDS:
         for file in sorted(folder.iterdir()):
             yield from _sentences(file, column=0 if name == "wnut17" else 1)
     else:

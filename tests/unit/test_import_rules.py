@@ -19,6 +19,11 @@ MODULES = sorted(path for package in ALLOWED for path in (ROOT / package).rglob(
 LIGHT = (
     "exporters/__init__.py",
     "exporters/anatomy/request.py",
+    "exporters/arch_check/request.py",
+    "exporters/checking/request.py",
+    "exporters/commands/check.py",
+    "exporters/commands/ledger.py",
+    "exporters/ledgers/request.py",
     "exporters/app_code/names.py",
     "exporters/app_code/request.py",
     "exporters/commands/android.py",

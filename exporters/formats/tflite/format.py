@@ -99,6 +99,11 @@ class TfliteFormat(Format[dict[str, bytes], "TfliteFile"]):
 
         return [TfliteRuntimeRunner(path, inputs=inputs)] if TfliteRuntimeRunner.installed() else []
 
+    def beyond(self, file: "TfliteFile", version: tuple[int, int]) -> list[str]:
+        from exporters.formats.tflite.versions import beyond
+
+        return beyond(file.model, version)
+
     def parts(self, file: "TfliteFile") -> "Parts":
         from exporters.formats.tflite.anatomy import parts
 

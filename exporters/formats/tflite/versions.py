@@ -1,5 +1,7 @@
 """The oldest TensorFlow Lite that runs a file, or LiteRT, judged by its operator versions."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from exporters.formats.tflite.tensors import kind, scales, weights
@@ -22,6 +24,8 @@ _NEW_VERSIONS = {
     ("MUL", 5): (2, 6),
     ("UNSORTED_SEGMENT_SUM", 1): (2, 10),
 }
+# Covered by the table below.
+_OLDEST = (2, 3)
 _OLD_VERSIONS = {
     "ADD": 2,
     "ARG_MAX": 2,
@@ -90,26 +94,52 @@ LITERT = "LiteRT 1.0"
 _NEW_TYPES = ("BFLOAT16", "FLOAT8_E4M3FN", "FLOAT8_E5M2", "INT2", "INT4", "UINT4")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Need:
+    """Something in a file that not every runtime has, and the oldest TensorFlow Lite that has it; None if none is
+    known. What has `int4` needs LiteRT.
+    """
+
+    what: str
+    version: tuple[int, int] | None
+    int4: bool = False
+
+
 def min_runtime(model: Any) -> str:
     """Empty if a version or a type is not in the tables."""
-    needed, is_int4 = (2, 3), False
+    needed, is_int4 = _OLDEST, False
+    for need in _needs(model):
+        if need.version is None and not need.int4:
+            return ""
+        is_int4 = is_int4 or need.int4
+        needed = max(needed, need.version or _OLDEST)
+    return LITERT if is_int4 else f"TensorFlow Lite {needed[0]}.{needed[1]}"
+
+
+def beyond(model: Any, version: tuple[int, int]) -> list[str]:
+    """What this TensorFlow Lite lacks, or is not known to have."""
+    return list(dict.fromkeys(need.what for need in _needs(model) if need.version is None or need.version > version))
+
+
+def _needs(model: Any) -> Iterator[Need]:
     for graph in model.subgraphs:
         narrow = _int4_places(model, graph)
-        is_int4 = is_int4 or bool(narrow)
-        if any(kind(tensor) in _NEW_TYPES and i not in narrow for i, tensor in enumerate(graph.tensors)):
-            return ""
+        if narrow:
+            yield Need(what="weights in 4 bits", version=None, int4=True)
+        for index, tensor in enumerate(graph.tensors):
+            if kind(tensor) in _NEW_TYPES and index not in narrow:
+                yield Need(what=f"the type {kind(tensor).lower()}", version=None)
         for name, tensor, _ in weights(model, graph):
             if name == "FULLY_CONNECTED" and scales(tensor).size > 1:
-                needed = max(needed, _CHANNEL_DENSE)
+                yield Need(what=f"{name} with a scale for each channel", version=_CHANNEL_DENSE)
         for operator in graph.operators:
             name, version = op_name(model, operator), model.operatorCodes[operator.opcodeIndex].version
             if name == CUSTOM_OP or narrow.intersection(operator.inputs):
                 continue
             if (name, version) in _NEW_VERSIONS:
-                needed = max(needed, _NEW_VERSIONS[name, version])
+                yield Need(what=f"{name} version {version}", version=_NEW_VERSIONS[name, version])
             elif version > _OLD_VERSIONS.get(name, 0):
-                return ""
-    return LITERT if is_int4 else f"TensorFlow Lite {needed[0]}.{needed[1]}"
+                yield Need(what=f"{name} version {version}", version=None)
 
 
 def _int4_places(model: Any, graph: Any) -> set[int]:

@@ -1,0 +1,40 @@
+"""docs/ledger.md shows the ledgers of docs/results: every runtime ran, nothing failed, trained models agree."""
+
+import runpy
+
+import pytest
+
+from support.pages import ROOT, page, results
+
+SCRIPT = ROOT / "benchmarks" / "ledger.py"
+MADE = sorted(path.stem.removeprefix("ledger_") for path in (ROOT / "docs" / "results").glob("ledger_*.json"))
+TRAINED = ("prado_snips", "prado_clinc150", "minilm_sst2", "tagger_wnut17")
+
+
+@pytest.fixture(scope="module")
+def script():
+    return runpy.run_path(str(SCRIPT))
+
+
+def test_the_page_has_every_line_of_the_table(script):
+    shown = page("docs/ledger.md").splitlines()
+    assert [line for line in script["table"](ROOT / "docs" / "results") if line not in shown] == []
+
+
+def test_nine_runtimes_and_keras_ran_every_model_and_nothing_failed(script):
+    for name in MADE:
+        found = results(f"ledger_{name}")
+        assert name in script["LEDGERS"]
+        assert found["passed"], name
+        assert (found["keras"], found["rows"]) == ("", script["ROWS"])
+        assert [one["name"] for one in found["runtimes"]] == list(script["COLUMNS"])
+        assert not any(one["missing"] for one in found["runtimes"])
+        assert not any("crashed" in one["message"] for one in found["entries"] if one["meant"])
+
+
+@pytest.mark.parametrize("name", [name for name in TRAINED if name in MADE])
+def test_trained_models_give_99_percent_of_the_labels_in_every_runtime(name):
+    for one in results(f"ledger_{name}")["entries"]:
+        if one["meant"]:
+            assert one["status"] in ("reference", "ran")
+            assert one["same"] >= 0.99 * one["labels"] > 0, one
