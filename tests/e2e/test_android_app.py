@@ -356,7 +356,7 @@ def test_an_output_that_is_no_module_is_refused(made, tmp_path):
 
 @pytest.mark.slow
 def test_on_1000_texts_java_gives_the_labels_of_python_for_minilm(classes, tmp_path):
-    folder = tmp_path / "out"
+    folder = tmp_path / "minilm"
     request = ExportRequest(
         model="bert",
         checkpoint=minilm_sst2(),
