@@ -127,9 +127,10 @@ class OpenVino:
         }
 
     def _port(self, name: str, place: int) -> Any:
-        """TFLiteConverter's names are those of the signature with something around them."""
+        """TFLiteConverter's names are those of the signature with something around them, MediaPipe's are its own."""
+        wanted = (name, "segment_ids") if name == "segments" else (name,)
         for port in self.model.inputs:
-            if any(name in (one, plain(one)) for one in port.get_names()):
+            if any(one in wanted or plain(one) in wanted for one in port.get_names()):
                 return port
         if len(self.model.inputs) == 1:
             return self.model.inputs[0]

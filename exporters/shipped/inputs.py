@@ -103,12 +103,14 @@ def shaped(file: ModelFile, feeds: Feeds) -> Inputs:
     infos = first_signature(file)[0]
     made, lengths = [], []
     strings = tuple(info.name for info in infos if _is_string(info, file))
-    for feed in feeds.rows:
+    for given in feeds.rows:
+        # Files for MediaPipe take segments also where the others have none.
+        feed = {SEGMENTS: np.zeros_like(given[IDS]), **given} if IDS in given else given
         absent = [info.name for info in infos if plain_name(info.name) not in feed]
         if absent:
             raise InputError(
                 f"{file.name} takes {', '.join(info.name for info in infos)}. "
-                f"Received: {', '.join(feed) or 'nothing'} in {feeds.source}."
+                f"Received: {', '.join(given) or 'nothing'} in {feeds.source}."
             )
         length = _length({plain_name(info.name): feed[plain_name(info.name)] for info in infos})
         made.append({info.name: _value(info, feed[plain_name(info.name)], length, file) for info in infos})
