@@ -23,7 +23,7 @@ def android(request: AndroidRequest) -> AndroidResult:
     """Do what the request says: write assets, class and library into the app module, all of it or nothing.
 
     Raises:
-        InputError: a folder without a model that an app can run, a folder that is no app module, files of somebody else.
+        InputError: a folder without a model that an app can run, a folder that is no app module, or files of others.
     """
     check_request(request, AndroidRequest)
     with naming_fields():
