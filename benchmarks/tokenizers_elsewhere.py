@@ -41,7 +41,8 @@ PASSES = 8
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="a folder for the models and the texts")
-    parser.add_argument("--output", type=Path, help="where the figures go, as JSON")
+    parser.add_argument("--output", type=Path, required=True, help="where the figures go, as JSON; others stay there")
+    parser.add_argument("--only", nargs=2, metavar=("MODEL", "TEXTS"), help="such as: unigram imdb_test")
     asked = parser.parse_args()
     asked.work.mkdir(parents=True, exist_ok=True)
     data = Path(os.environ["EXPORT_MOBILE_DATA"])
@@ -49,26 +50,30 @@ def main() -> None:
     texts = {"sst2_dev": _sst2(data) * SST2_TIMES, "imdb_test": _imdb(data / "imdb/test.tsv.gz", IMDB_ROWS)}
     for name, some in texts.items():
         (asked.work / f"{name}.json").write_text(json.dumps(some, ensure_ascii=False), encoding="utf-8")
-    rows = []
     others = _others(asked.work)
     for model, file in models.items():
         backend = Backend.from_file(str(file))
         for name, some in texts.items():
-            rows.append(
-                _measure(backend, file, asked.work / f"{name}.json", some, others) | {"model": model, "texts": name}
-            )
-            sys.stdout.write(json.dumps(rows[-1], indent=1) + "\n")
-    if asked.output:
-        document = {
-            "command": f"python benchmarks/{Path(__file__).name} --work FOLDER --output FILE",
-            "goal": f"at least {GOAL} of the package's texts per second, one text at a time",
-            "time": "of the processor, whole process, one thread that encodes",
-            "rounds": ROUNDS,
-            "versions": {"tokenizers": version("tokenizers"), "python": platform.python_version(), **_versions()},
-            "unigram": f"{PIECES} pieces, by sentencepiece {version('sentencepiece')} from {TRAINING_ROWS} IMDB texts",
-            "results": rows,
-        }
-        asked.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+            if asked.only in (None, [model, name]):
+                figures = _measure(backend, file, asked.work / f"{name}.json", some, others)
+                _write(asked.output, {"model": model, "texts": name, **figures})
+
+
+def _write(path: Path, row: dict) -> None:
+    """Adds a row to the file, in the place of an older one of the same model and texts."""
+    old = json.loads(path.read_text(encoding="utf-8"))["results"] if path.is_file() else []
+    rows = [one for one in old if (one["model"], one["texts"]) != (row["model"], row["texts"])]
+    document = {
+        "command": f"python benchmarks/{Path(__file__).name} --work FOLDER --output FILE",
+        "goal": f"at least {GOAL} of the package's texts per second, one text at a time",
+        "time": "of the processor, whole process, one thread that encodes",
+        "rounds": ROUNDS,
+        "versions": {"tokenizers": version("tokenizers"), "python": platform.python_version(), **_versions()},
+        "unigram": f"{PIECES} pieces, by sentencepiece {version('sentencepiece')} from {TRAINING_ROWS} IMDB texts",
+        "results": [*rows, row],
+    }
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    sys.stdout.write(json.dumps(row) + "\n")
 
 
 def _measure(backend: Backend, file: Path, path: Path, texts: list[str], others: dict[str, Callable]) -> dict:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from exporters.app_code.request import AndroidRequest as AndroidRequest
     from exporters.app_code.result import AndroidResult as AndroidResult
     from exporters.app_code.run import android as android
-    from exporters.arch_check.request import ArchCheckRequest as ArchCheckRequest
-    from exporters.arch_check.result import ArchCheckResult as ArchCheckResult
+    from exporters.arch_check.request import CheckArchRequest as CheckArchRequest
+    from exporters.arch_check.result import CheckArchResult as CheckArchResult
     from exporters.arch_check.run import check_arch as check_arch
     from exporters.benchmarking.request import BenchRequest as BenchRequest
     from exporters.benchmarking.result import BenchResult as BenchResult
@@ -68,8 +68,8 @@ _HOME = {
     "Anatomy": "exporters.anatomy.result",
     "AndroidRequest": "exporters.app_code.request",
     "AndroidResult": "exporters.app_code.result",
-    "ArchCheckRequest": "exporters.arch_check.request",
-    "ArchCheckResult": "exporters.arch_check.result",
+    "CheckArchRequest": "exporters.arch_check.request",
+    "CheckArchResult": "exporters.arch_check.result",
     "BenchRequest": "exporters.benchmarking.request",
     "BenchResult": "exporters.benchmarking.result",
     "CheckRequest": "exporters.checking.request",
@@ -121,10 +121,10 @@ __all__ = [
     "Anatomy",
     "AndroidRequest",
     "AndroidResult",
-    "ArchCheckRequest",
-    "ArchCheckResult",
     "BenchRequest",
     "BenchResult",
+    "CheckArchRequest",
+    "CheckArchResult",
     "CheckRequest",
     "CheckResult",
     "CompareRequest",

@@ -113,6 +113,7 @@ function fileChoice(file) {
 
 function drop() {
   clearTimeout(timer);
+  timer = 0;
   model?.close();
   model = null;
   times.length = 0;
@@ -140,7 +141,8 @@ async function chooseFile() {
   model = opened;
   at("size").textContent = bytes(model.sizeBytes);
   at("load").textContent = milliseconds(model.times.read + model.times.load + model.times.tokenizer);
-  say("state", `${model.engine.name} is ready; it started in ${milliseconds(model.times.engine)}.`);
+  const started = model.times.engine < 1 ? "" : `; it started in ${milliseconds(model.times.engine)}`; // else it ran
+  say("state", `${model.engine.name} is ready${started}.`);
   at("test").disabled = false;
   document.body.dataset.ready = model.file.name;
   await answer();
@@ -156,11 +158,23 @@ function row(name, probability, number) {
 
 function typed() {
   clearTimeout(timer);
+  timer = 0;
+  at("result").setAttribute("aria-busy", "true");
   const usual = times.length ? times.at(-1) : 0;
   if (usual > SLOW) {
-    timer = setTimeout(guarded(answer), PAUSE);
+    timer = setTimeout(() => {
+      timer = 0;
+      guarded(answer)();
+    }, PAUSE);
   } else {
     guarded(answer)();
+  }
+}
+
+// Nothing is computed and nothing waits: what is shown is the answer to what is typed.
+function settle() {
+  if (!busy && !timer) {
+    at("result").setAttribute("aria-busy", "false");
   }
 }
 
@@ -168,6 +182,7 @@ function typed() {
 async function answer() {
   if (model === null || busy) {
     waiting = busy;
+    settle();
     return;
   }
   busy = true;
@@ -178,6 +193,7 @@ async function answer() {
     } while (waiting && model !== null);
   } finally {
     busy = false;
+    settle();
   }
 }
 
@@ -256,11 +272,10 @@ function showTags(words) {
 }
 
 function showTimes(latest) {
-  if (!times.length) {
-    at("first").textContent = milliseconds(latest);
-  }
   times.push(latest);
-  const sorted = [...times].sort((one, other) => one - other);
+  at("first").textContent = milliseconds(times[0]);
+  // Without the first one, for which the browser compiles.
+  const sorted = (times.length > 1 ? times.slice(1) : times).sort((one, other) => one - other);
   const middle = (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
   at("last").textContent = milliseconds(latest);
   at("median").textContent = milliseconds(middle);

@@ -156,12 +156,17 @@ function listed(source, description, sizes, refusal) {
     const engine = engineOf(name);
     if (engine !== null) {
       const [inputs, outputs] = borders(source, name, entry);
-      const refused = refusal(inputs) || otherTypes(engine, [...inputs, ...outputs]);
+      const refused = refusal(inputs) || forMediaPipe(outputs) || otherTypes(engine, [...inputs, ...outputs]);
       const size = sizes[name]?.size_bytes;
       found.push({ name, engine, inputs, outputs, refused, sizeBytes: Number.isInteger(size) ? size : null });
     }
   }
   return found;
+}
+
+// The file that --mediapipe adds answers no logits.
+function forMediaPipe(outputs) {
+  return outputs.length === 1 && outputs[0].name === "probabilities" ? "answers no logits: it is for MediaPipe" : "";
 }
 
 // Inputs and outputs of the default signature, in one form: [{name, type, shape, scale, zeroPoint}].

@@ -35,7 +35,7 @@ def kotlin_class(model: AppModel, *, package: str, name: str, assets: str) -> st
         f"class {name}(context: Context, threads: Int = 1) : AutoCloseable {{",
         "    private val model =",
         f"        {_CLASSES.get(model.kind, 'TextClassifier')}.open(",
-        f"            AssetFiles(context.assets, {literal(assets)}),",
+        f"            {reads(assets)},",
         "            LiteRtEngine.threads(threads),",
         "        )",
         "",
@@ -48,6 +48,11 @@ def kotlin_class(model: AppModel, *, package: str, name: str, assets: str) -> st
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def reads(assets: str) -> str:
+    """The call with which a class reads this folder of the assets."""
+    return f"AssetFiles(context.assets, {literal(assets)})"
 
 
 def literal(text: str) -> str:

@@ -27,7 +27,7 @@ class Placing:
     ) -> None:
         """`owned` are folders whose recorded files go when they are no longer part of `contents`."""
         self.folder, self._contents, self._force = folder, contents, force
-        self._record = _read_record(folder / RECORD)
+        self._record = recorded(folder)
         self._owned = tuple(f"{name}/" for name in owned)
         self._temporaries: dict[Path, Path] = {}
         self._made: list[Path] = []
@@ -135,8 +135,9 @@ def _sum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _read_record(path: Path) -> dict[str, str]:
-    """Empty if there is none. A damaged one makes every file a foreign one, which is the safe side."""
+def recorded(folder: Path) -> dict[str, str]:
+    """The files that were written, with their sums. A damaged record makes all of them foreign: the safe side."""
+    path = folder / RECORD
     try:
         if path.is_symlink() or path.stat().st_size > _LARGEST_BYTES:
             return {}

@@ -11,7 +11,7 @@ from exporters.request_fields import check_fields
 class AndroidRequest:
     """`folder` was written by an export, `output` is the folder of an app module, with its build.gradle.kts.
 
-    Without `library` the Java sources of the library are left out, for apps that have it as a module. `force` also
+    With `no_library` the Java sources of the library are left out, for apps that have it as a module. `force` also
     replaces files that somebody changed or wrote.
     """
 
@@ -19,7 +19,7 @@ class AndroidRequest:
     package: str
     output: Path
     class_name: str | None = None
-    library: bool = True
+    no_library: bool = False
     force: bool = False
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from exporters.app_code import kotlin
 from exporters.app_code.model import AppModel, open_model
 from exporters.app_code.names import asset_name_of, check_class_name, class_name_of
-from exporters.app_code.placing import Placing
+from exporters.app_code.placing import Placing, recorded
 from exporters.app_code.request import AndroidRequest
 from exporters.app_code.result import AndroidResult
 from exporters.example_files import example_folder
@@ -20,7 +20,11 @@ _KOTLIN = "src/main/kotlin"
 
 
 def android(request: AndroidRequest) -> AndroidResult:
-    """Writes all of it, or nothing."""
+    """Do what the request says: write assets, class and library into the app module, all of it or nothing.
+
+    Raises:
+        InputError: a folder without a model that an app can run, a folder that is no app module, or files of others.
+    """
     check_request(request, AndroidRequest)
     with naming_fields():
         _check_module(request.output)
@@ -28,7 +32,10 @@ def android(request: AndroidRequest) -> AndroidResult:
         assets = asset_name_of(request.folder.resolve().name)
         name = request.class_name or class_name_of(model.name, model.kind)
         check_class_name(name)
-        contents = _contents(request, model, name=name, assets=assets)
+        source = _source(request, name)
+        if not request.force:
+            _check_apart(request.output, source, assets)
+        contents = _contents(request, model, source=source, name=name, assets=assets)
         with Placing(
             request.output, contents, owned=(f"{_ASSETS}/{assets}", f"{SOURCES}/{PACKAGE}"), force=request.force
         ) as placing:
@@ -41,7 +48,7 @@ def android(request: AndroidRequest) -> AndroidResult:
         pairs=model.pairs,
         file=model.file,
         assets=assets,
-        library=request.library,
+        library=not request.no_library,
         written=tuple(contents),
         removed=tuple(removed),
     )
@@ -62,11 +69,30 @@ def _check_module(folder: Path) -> None:
         )
 
 
-def _contents(request: AndroidRequest, model: AppModel, *, name: str, assets: str) -> dict[str, bytes]:
+def _source(request: AndroidRequest, name: str) -> str:
+    """Where the class is written: beside the app's own Kotlin files, if they have a folder of theirs."""
     sources = _KOTLIN if (request.output / _KOTLIN).is_dir() else SOURCES
+    return f"{sources}/{request.package.replace('.', '/')}/{name}.kt"
+
+
+def _check_apart(output: Path, source: str, assets: str) -> None:
+    """A class and a folder of the assets belong together: neither may be taken from those of another export."""
+    for name in recorded(output):
+        path = output / name
+        if path.suffix != ".kt" or not path.is_file():
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if "AssetFiles(" in text and (name == source) != (kotlin.reads(assets) in text):
+            raise InputError(
+                f"{path} belongs to another export, which has the same name of a class or of a folder. "
+                "Give --class-name or rename the export folder; --force replaces what is there."
+            )
+
+
+def _contents(request: AndroidRequest, model: AppModel, *, source: str, name: str, assets: str) -> dict[str, bytes]:
     text = kotlin.kotlin_class(model, package=request.package, name=name, assets=assets)
     contents = {f"{_ASSETS}/{assets}/{file}": (model.folder / file).read_bytes() for file in model.files}
-    contents[f"{sources}/{request.package.replace('.', '/')}/{name}.kt"] = text.encode()
-    if request.library:
+    contents[source] = text.encode()
+    if not request.no_library:
         contents |= library_files()
     return contents

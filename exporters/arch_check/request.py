@@ -1,4 +1,4 @@
-"""`ArchCheckRequest`: everything that a check on another processor needs to know."""
+"""`CheckArchRequest`: everything that a check on another processor needs to know."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ DEFAULT_RATIO = 1.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchCheckRequest:
+class CheckArchRequest:
     """Run `model`, a file or an export folder, in the runtimes of `arch` and compare answers with this machine's.
 
     Rows are those of `data`, else of examples.json; `rows` uses only the first ones. `baseline` is a file that an

@@ -1,4 +1,4 @@
-"""`ArchCheckResult`: what files did on another processor, as values. How it reads is in `text.py`."""
+"""`CheckArchResult`: what files did on another processor, as values. How it reads is in `text.py`."""
 
 import dataclasses
 import json
@@ -58,7 +58,7 @@ class ArchFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchCheckResult(Judged):
+class CheckArchResult(Judged):
     """`compared` names the baseline, `updated` the one written; empty if there was none."""
 
     arch: str

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from exporters.arch_check import baseline
 from exporters.arch_check.baseline import Counts
-from exporters.arch_check.request import DEFAULT_RATIO, ArchCheckRequest
-from exporters.arch_check.result import ArchCheckResult, ArchFile, Run, RuntimeVerdict
+from exporters.arch_check.request import DEFAULT_RATIO, CheckArchRequest
+from exporters.arch_check.result import ArchFile, CheckArchResult, Run, RuntimeVerdict
 from exporters.checking.baseline import data_sha256
 from exporters.console.progress import Progress
 from exporters.errors import InstructionsError, ParityError
@@ -25,7 +25,7 @@ from models_tf.tasks.rows import Columns
 
 
 @naming_fields()
-def check_arch(request: ArchCheckRequest, *, progress: Progress | None = None) -> ArchCheckResult:
+def check_arch(request: CheckArchRequest, *, progress: Progress | None = None) -> CheckArchResult:
     """Run every file in every runtime that takes it, and compare answers with this machine's and cost with a baseline.
 
     A difference is not an error: see `result.passed` and `result.raise_for_failures()`. A file that crashes an emulated
@@ -38,7 +38,7 @@ def check_arch(request: ArchCheckRequest, *, progress: Progress | None = None) -
     Raises:
         InputError: the emulator is not set up, or a file, the rows or the baseline cannot be used; in one line.
     """
-    check_request(request, ArchCheckRequest)
+    check_request(request, CheckArchRequest)
     progress = progress or Progress(quiet=True)
     paths = model_files(request.model)
     arm64.need()
@@ -59,7 +59,7 @@ def check_arch(request: ArchCheckRequest, *, progress: Progress | None = None) -
     ]
     if request.update_baseline and request.baseline is not None:
         baseline.write(request.baseline, request.arch, _counts(made, sha256, request.rows))
-    return ArchCheckResult(
+    return CheckArchResult(
         arch=request.arch,
         processor=arm64.PROCESSOR,
         emulator=_emulator(),
@@ -71,7 +71,7 @@ def check_arch(request: ArchCheckRequest, *, progress: Progress | None = None) -
     )
 
 
-def _prepared(path: Path, request: ArchCheckRequest) -> Prepared:
+def _prepared(path: Path, request: CheckArchRequest) -> Prepared:
     columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
     return prepared.prepare(
         path, data=request.data, rows=request.rows, columns=columns, label_separator=request.label_separator
@@ -114,7 +114,7 @@ def _judge(
     one: Prepared,
     reference: Answer,
     runs: Sequence[tuple[Run, Answer | None]],
-    request: ArchCheckRequest,
+    request: CheckArchRequest,
     known: Counts | None,
 ) -> ArchFile:
     limit, origin = one.limit(reference.rows)
@@ -169,7 +169,7 @@ def _parity(run: Run, compared: agreement.Agreement, limit: float) -> RuntimeVer
     return RuntimeVerdict(gate=ParityError.gate, passed=compared.within(limit), message=message, runtime=run.runtime)
 
 
-def _instructions(run: Run, before: int, ratio: float, request: ArchCheckRequest) -> RuntimeVerdict:
+def _instructions(run: Run, before: int, ratio: float, request: CheckArchRequest) -> RuntimeVerdict:
     limit = request.max_instruction_ratio or DEFAULT_RATIO
     message = (
         f"expected at most {limit:g} times the {before:,} instructions of the baseline. "
@@ -178,14 +178,14 @@ def _instructions(run: Run, before: int, ratio: float, request: ArchCheckRequest
     return RuntimeVerdict(gate=InstructionsError.gate, passed=ratio <= limit, message=message, runtime=run.runtime)
 
 
-def _rows_sha256(request: ArchCheckRequest, paths: Sequence[Path]) -> str:
+def _rows_sha256(request: CheckArchRequest, paths: Sequence[Path]) -> str:
     """Instructions depend on the length of the row: those of other rows are no comparison."""
     if request.data is not None:
         return data_sha256(request.data)
     return hashlib.sha256((paths[0].parent / EXAMPLES_FILE).read_bytes()).hexdigest()
 
 
-def _known(request: ArchCheckRequest, sha256: str) -> Counts | None:
+def _known(request: CheckArchRequest, sha256: str) -> Counts | None:
     if request.baseline is None or request.update_baseline:
         return None
     known = baseline.read(request.baseline, request.arch)

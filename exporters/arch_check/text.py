@@ -1,6 +1,6 @@
 """A check on another processor for people: what the command prints, and the Markdown of a job summary."""
 
-from exporters.arch_check.result import ArchCheckResult, ArchFile, Run
+from exporters.arch_check.result import ArchFile, CheckArchResult, Run
 from exporters.checking.junit import Case
 from exporters.report import tables
 from exporters.report.escaping import markdown_code, markdown_text
@@ -10,7 +10,7 @@ HEADER = ("file", "runtime", "runs", "largest difference", "allowed", "labels eq
 _LONGEST = 90
 
 
-def blocks(result: ArchCheckResult) -> list[str | Table]:
+def blocks(result: CheckArchResult) -> list[str | Table]:
     """What the command prints."""
     made: list[str | Table] = [Table(header=HEADER, rows=_rows(result), numbers=False)]
     made += [f"{name} {one.case}: FAIL, {one.message}" for name, one in result.failures]
@@ -22,7 +22,7 @@ def blocks(result: ArchCheckResult) -> list[str | Table]:
     return made
 
 
-def markdown(result: ArchCheckResult) -> str:
+def markdown(result: CheckArchResult) -> str:
     """For a job summary or a comment."""
     rows = [[markdown_text(cell) for cell in row] for row in _rows(result)]
     parts = [f"**{markdown_text(verdict(result))}**", tables.markdown(HEADER, rows)]
@@ -34,7 +34,7 @@ def markdown(result: ArchCheckResult) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def verdict(result: ArchCheckResult) -> str:
+def verdict(result: CheckArchResult) -> str:
     """One line."""
     count = f"{len(result.files)} file{'s' if len(result.files) > 1 else ''}"
     where = f"on {result.arch} ({result.processor}, {result.emulator})"
@@ -53,7 +53,7 @@ def headline(file: ArchFile) -> str:
     )
 
 
-def junit_cases(result: ArchCheckResult) -> list[Case]:
+def junit_cases(result: CheckArchResult) -> list[Case]:
     """A test case for each gate of each file in each runtime; what was skipped says why."""
     cases = []
     for file in result.files:
@@ -65,11 +65,11 @@ def junit_cases(result: ArchCheckResult) -> list[Case]:
     return cases
 
 
-def _skipped(result: ArchCheckResult) -> list[tuple[ArchFile, Run]]:
+def _skipped(result: CheckArchResult) -> list[tuple[ArchFile, Run]]:
     return [(file, run) for file in result.files for run in file.runs if run.skipped]
 
 
-def _rows(result: ArchCheckResult) -> list[list[str]]:
+def _rows(result: CheckArchResult) -> list[list[str]]:
     return [_row(file, run) for file in result.files for run in file.runs]
 
 

@@ -28,8 +28,7 @@ def add_arguments(parser: Parser) -> None:
     add("--class-name", metavar="NAME", help="name of the Kotlin class (default: of the model, as PradoClassifier)")
     add(
         "--no-library",
-        dest="library",
-        action="store_false",
+        action="store_true",
         help="leave out the Java library, for apps that have the module exportmobile",
     )
     add("--force", action="store_true", help="also replace files that somebody changed or wrote")

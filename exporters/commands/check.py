@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporters.arch_check.request import ARCHES, ArchCheckRequest
+from exporters.arch_check.request import ARCHES, CheckArchRequest
 from exporters.checking.request import CheckRequest
 from exporters.commands import flags
 from exporters.commands.parser import Parser
@@ -17,7 +17,7 @@ from models_tf.data import DEFAULT_SEPARATOR
 from models_tf.errors import InputError
 
 if TYPE_CHECKING:
-    from exporters.arch_check.result import ArchCheckResult
+    from exporters.arch_check.result import CheckArchResult
     from exporters.checking.result import CheckResult
     from exporters.report.tables import Table
 
@@ -99,7 +99,7 @@ def _run_arch(options: argparse.Namespace, terminal: Terminal) -> int:
         if getattr(options, name) not in (None, False):
             flag = f"--{name.replace('_', '-')}"
             raise InputError(f"{flag} judges scores, which --arch does not measure. Received: both.")
-    request = ArchCheckRequest(**request_values(options, ArchCheckRequest))
+    request = CheckArchRequest(**request_values(options, CheckArchRequest))
     from exporters.arch_check import text
     from exporters.arch_check.run import check_arch
     from exporters.checking import github, junit
@@ -137,7 +137,7 @@ def _told(options: argparse.Namespace, terminal: Terminal) -> Iterator[None]:
 def _show(
     options: argparse.Namespace,
     terminal: Terminal,
-    result: "CheckResult | ArchCheckResult",
+    result: "CheckResult | CheckArchResult",
     *,
     junit: Callable[[], str],
     markdown: Callable[[], str],

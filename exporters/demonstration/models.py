@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporters.formats.tensor_names import MEDIAPIPE
 from exporters.runtimes.npm import LITERT_JS, ORT_WEB
 from models_tf.errors import InputError
 
@@ -68,7 +69,7 @@ def _listed(folder: Path, name: str) -> Mapping[str, Any]:
 
 def _runs(name: str, file: str, entry: Any) -> bool:
     suffix, types = Path(file).suffix, set(_types(entry))
-    if suffix not in _ENGINES or not types:
+    if suffix not in _ENGINES or not types or file.startswith(f"{MEDIAPIPE}_"):  # that one answers no logits
         return False
     if name == PROJECTION and "uint8" not in types:
         return False

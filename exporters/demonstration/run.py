@@ -46,7 +46,7 @@ class Demo:
 
 @naming_fields()
 def demo(request: DemoRequest) -> Demo:
-    """Serve the page on 127.0.0.1, in a thread of its own.
+    """Serve the page that the request describes on 127.0.0.1, in a thread of its own.
 
     Raises:
         InputError: a folder that the page cannot show, engines that are not installed, a port that is taken.
@@ -59,7 +59,11 @@ def demo(request: DemoRequest) -> Demo:
 
 @naming_fields()
 def write_site(request: DemoRequest) -> Path:
-    """Write page, engines and models to the folder `output`, complete or not at all. Any static server can serve it."""
+    """Write page, engines and models to the request's `output`, complete or not at all, for any static server.
+
+    Raises:
+        InputError: a folder that the page cannot show, engines that are not installed, an output that is not free.
+    """
     check_request(request, DemoRequest)
     if request.output is None:
         raise InputError("write_site needs --output, the folder to write. Received: none.")

@@ -18,7 +18,9 @@ KINDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class SetupRequest:
-    """Which runtime: a name of `KINDS`."""
+    """Which runtime: `kind` is "web", the engines of browsers from npm, or "arm64", the runtimes of phones for an
+    emulator, from Debian and PyPI.
+    """
 
     kind: str
 
@@ -32,7 +34,11 @@ class SetupRequest:
 
 
 def setup(request: SetupRequest) -> str:
-    """Reaches a registry of packages if the runtime is not there yet. Returns one line about what is there."""
+    """Fetch the runtime of the request from a registry of packages, unless it is there. Returns one line about it.
+
+    Raises:
+        InputError: a program that is needed is missing, or the registry gives no answer.
+    """
     check_request(request, SetupRequest)
     module, _, name = KINDS[request.kind].partition(":")
     with naming_fields():

@@ -5,7 +5,6 @@ A PRADO, a BERT and a tagger answer 1,000 texts from Kotlin; the labels must be 
 
 import hashlib
 import json
-import random
 import re
 import shutil
 import sys
@@ -26,6 +25,7 @@ from support.android_app import (
     RESOURCES,
     TEXTS,
     copy_models,
+    exports,
     java_answers,
     opened,
     python_answers,
@@ -36,9 +36,7 @@ from support.android_app import (
 from support.export_command import everything_under
 from support.real_checkpoints import data_folder, minilm_sst2
 from support.shipped_files import copy_of, shuffled
-from support.tiny_models import TOKENS, VOCAB, write_checkpoint
 
-LENGTH = 32
 NASTY = [
     "plain",
     'a "quote"',
@@ -57,44 +55,10 @@ ASSETS = "src/main/assets/prado"
 ACTIVITY = jvm.PROJECT / "app" / "src" / "main" / "java"
 
 
-def tiny(folder: Path, model: str, task: str, rows: str) -> Path:
-    """An export of a tiny model with random weights, calibrated on a few rows."""
-    changes = {"vocab_size": len(TOKENS), "max_position_embeddings": LENGTH}
-    checkpoint = write_checkpoint(folder / f"{model} checkpoint", model, task, **changes)
-    (checkpoint / "vocab.txt").write_bytes(VOCAB)
-    data = folder / f"{model}{'.conll' if task == 'token-classification' else '.tsv'}"
-    data.write_text(rows)
-    report = export(
-        ExportRequest(
-            model=model,
-            checkpoint=checkpoint,
-            quantize="int8",
-            target=("tflite",),
-            eval_data=data,
-            max_seq_len=LENGTH,
-            output=folder / model,
-        )
-    )
-    report.raise_for_failures()
-    return folder / model
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> dict[str, Path]:
     """Exports by the name of their written class."""
-    folder = tmp_path_factory.mktemp("exports")
-    wanted = ExportRequest(quantize="int8", target=("tflite",), graphs=("bytes",), output=folder / "prado")
-    export(wanted).raise_for_failures()
-    words = [token for token in TOKENS[5:] if not token.startswith("##")]
-    chosen = random.Random(1)
-    rows = [chosen.choices(words, k=chosen.randint(2, 12)) for _ in range(60)]
-    labelled = "".join(f"{' '.join(row)}\t{chosen.choice(['no', 'yes', 'perhaps'])}\n" for row in rows)
-    tagged = "\n".join("".join(f"{word} {chosen.choice(['O', 'B-X', 'I-X'])}\n" for word in row) for row in rows)
-    return {
-        "IntentClassifier": folder / "prado",
-        "BertClassifier": tiny(folder, "bert", "classification", f"text\tlabel\n{labelled}"),
-        "SlotTagger": tiny(folder, "tagger", "token-classification", tagged),
-    }
+    return exports(tmp_path_factory.mktemp("exports"))
 
 
 @pytest.fixture(scope="module")
@@ -272,16 +236,14 @@ def test_it_writes_what_the_app_needs_and_nothing_else(made, module):
 
 
 def test_the_command_prints_the_dependency_and_a_call(made, module, capsys):
-    assert (
-        cli.main(["android", str(made), "--package", PACKAGE, "--output", str(module), "--class-name", "Intents"]) == 0
-    )
+    arguments = ["android", str(made), "--package", PACKAGE, "--output", str(module), "--class-name", "Intents"]
+    assert cli.main(arguments) == 0
     text = capsys.readouterr().out
     assert 'implementation("com.google.ai.edge.litert:litert:' in text
     assert 'Intents(context).use { it.classify("play some jazz") }' in text
     assert (module / "src/main/java/com/example/app/Intents.kt").is_file()
-    arguments = ["android", str(made), "--package", PACKAGE, "--output", str(module), "--no-library", "--json"]
-    assert cli.main(arguments) == 0
-    assert json.loads(capsys.readouterr().out)["class_name"] == "PradoClassifier"
+    assert cli.main([*arguments, "--no-library", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["class_name"] == "Intents"
     assert not (module / "src/main/java/exportmobile/Label.java").exists(), "unchanged files that are not wanted go"
 
 
@@ -322,6 +284,17 @@ def test_a_file_of_somebody_else_stays_unless_it_is_forced_and_nothing_else_is_w
     mine.write_text(mine.read_text() + "// changed\n")
     with pytest.raises(InputError, match="is not as export-mobile wrote it"):
         write(made, module)
+
+
+def test_two_exports_never_share_a_class_or_a_folder_of_the_assets_by_accident(made, folders, module, tmp_path):
+    write(made, module)
+    with pytest.raises(InputError, match=r"PradoClassifier\.kt belongs to another export"):  # the same class
+        write(shutil.copytree(made, tmp_path / "other"), module)
+    with pytest.raises(InputError, match=r"PradoClassifier\.kt belongs to another export"):  # the same assets
+        write(shutil.copytree(folders["BertClassifier"], tmp_path / "x" / "prado"), module)
+    write(tmp_path / "other", module, class_name="Other")
+    write(folders["BertClassifier"], module)
+    assert len(list(module.rglob("*.kt"))) == 3
 
 
 def test_a_full_disk_leaves_nothing_behind(made, module, monkeypatch):
@@ -383,7 +356,7 @@ def test_an_output_that_is_no_module_is_refused(made, tmp_path):
 
 @pytest.mark.slow
 def test_on_1000_texts_java_gives_the_labels_of_python_for_minilm(classes, tmp_path):
-    folder = tmp_path / "out"
+    folder = tmp_path / "minilm"
     request = ExportRequest(
         model="bert",
         checkpoint=minilm_sst2(),

@@ -92,10 +92,14 @@ def test_shipped_files_run_in_the_base_install(base, tmp_path):
         shown = called(base / "export-mobile", "inspect", name, "--json", cwd=tmp_path)
         assert shown.returncode == 0, shown.stderr
         assert json.loads(shown.stdout)["plan"]["problem"] == ""
-    for arguments in (["verify", "out"], ["compare", "out"], ["compare", "out", "--format", "markdown"]):
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "build.gradle.kts").touch()
+    android = ["android", "out", "--package", "com.example.app", "--output", "app"]
+    for arguments in (["verify", "out"], ["compare", "out"], ["compare", "out", "--format", "markdown"], android):
         done = called(base / "export-mobile", *arguments, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert "out" in done.stdout
+    assert (tmp_path / "app" / "src" / "main" / "java" / "exportmobile" / "Tokenizer.java").is_file()
     for arguments in (["verify", "out", "--rebuild"], ["compare", "out", "--output", "page.html"]):
         done = called(base / "export-mobile", *arguments, cwd=tmp_path)
         assert done.returncode == 2, done.stderr

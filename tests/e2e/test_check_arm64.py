@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from exporters import ArchCheckRequest, check_arch
+from exporters import CheckArchRequest, check_arch
 from exporters.runtimes import arm64
 from exporters.runtimes.setup import SetupRequest, setup
 from exporters.self_test.example import features_entry, tokens_entry
@@ -94,7 +94,7 @@ def test_every_family_answers_as_here_and_crashes_and_differences_are_failed_ver
         without_biases((families / "ghosts_on_heads_int8.tflite").read_bytes())
     )
     shutil.copy(families / "outliers_int8.tflite", families / "far_int8.tflite")
-    result = check_arch(ArchCheckRequest(model=families))
+    result = check_arch(CheckArchRequest(model=families))
     assert result.exit_code == 5
     failures = {(name, one.case) for name, one in result.failures}
     assert failures == {
@@ -153,12 +153,12 @@ def test_without_the_emulator_one_line_names_the_remedy(monkeypatch, tmp_path):
     (tmp_path / "a.tflite").touch()
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match="apt install qemu-user, then export-mobile setup arm64"):
-        check_arch(ArchCheckRequest(model=tmp_path))
+        check_arch(CheckArchRequest(model=tmp_path))
 
 
 def test_without_the_setup_one_line_names_it(monkeypatch, tmp_path):
     (tmp_path / "a.tflite").touch()
     monkeypatch.setenv("EXPORT_MOBILE_CACHE", str(tmp_path))
     with pytest.raises(InputError, match="export-mobile setup arm64"):
-        check_arch(ArchCheckRequest(model=tmp_path))
+        check_arch(CheckArchRequest(model=tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["a.tflite"]

@@ -31,7 +31,7 @@ const STEPS = {
   async type(page, text) {
     await page.fill("#text", "");
     await page.type("#text", text);
-    await page.waitForTimeout(500);
+    await STEPS.settled(page);
     return STEPS.shown(page);
   },
   async fill(page, text) {
@@ -40,8 +40,13 @@ const STEPS = {
       area.value = value;
       area.dispatchEvent(new Event("input"));
     }, text);
-    await page.waitForTimeout(500);
+    await STEPS.settled(page);
     return STEPS.shown(page);
+  },
+  // Until the answer to what is typed is there.
+  async settled(page) {
+    await page.waitForFunction(
+      () => document.getElementById("result").ariaBusy === "false", null, { timeout: PATIENCE });
   },
   async shown(page) {
     return page.evaluate(() => ({

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
+from exporters import ExportRequest, export
 from models_tf.tokenizers.tokenizer import Tokenizer
 from support import android_jvm as jvm
 from support.shipped_files import BUNDLED
+from support.tiny_models import TOKENS, VOCAB, write_checkpoint
 
 TEXTS = 1000
+LENGTH = 32
 RESOURCES = jvm.PROJECT / "app" / "src" / "main" / "res"
 
 
@@ -27,6 +30,44 @@ def texts() -> list[str]:
     chosen = random.Random(0)
     made = [" ".join(chosen.choices(words, k=chosen.choice([0, 1, 3, 8, 60]))) for _ in range(TEXTS - len(rows))]
     return rows + made
+
+
+def exports(folder: Path) -> dict[str, Path]:
+    """A PRADO, a BERT and a tagger in int8, by the names of their classes in Kotlin."""
+    wanted = ExportRequest(quantize="int8", target=("tflite",), graphs=("bytes",), output=folder / "prado")
+    export(wanted).raise_for_failures()
+    words = [token for token in TOKENS[5:] if not token.startswith("##")]
+    chosen = random.Random(1)
+    rows = [chosen.choices(words, k=chosen.randint(2, 12)) for _ in range(60)]
+    labelled = "".join(f"{' '.join(row)}\t{chosen.choice(['no', 'yes', 'perhaps'])}\n" for row in rows)
+    tagged = "\n".join("".join(f"{word} {chosen.choice(['O', 'B-X', 'I-X'])}\n" for word in row) for row in rows)
+    return {
+        "IntentClassifier": folder / "prado",
+        "BertClassifier": _tiny(folder, "bert", "classification", f"text\tlabel\n{labelled}"),
+        "SlotTagger": _tiny(folder, "tagger", "token-classification", tagged),
+    }
+
+
+def _tiny(folder: Path, model: str, task: str, rows: str) -> Path:
+    """An export of a tiny model with random weights, calibrated on a few rows."""
+    changes = {"vocab_size": len(TOKENS), "max_position_embeddings": LENGTH}
+    checkpoint = write_checkpoint(folder / f"{model} checkpoint", model, task, **changes)
+    (checkpoint / "vocab.txt").write_bytes(VOCAB)
+    data = folder / f"{model}{'.conll' if task == 'token-classification' else '.tsv'}"
+    data.write_text(rows)
+    report = export(
+        ExportRequest(
+            model=model,
+            checkpoint=checkpoint,
+            quantize="int8",
+            target=("tflite",),
+            eval_data=data,
+            max_seq_len=LENGTH,
+            output=folder / model,
+        )
+    )
+    report.raise_for_failures()
+    return folder / model
 
 
 def opened(path: Path, folder: Path) -> Path:

@@ -12,7 +12,7 @@ from support import browser
 
 SCRIPT = Path(__file__).parents[1] / "native" / "drive_page.cjs"
 PACKAGES = ("playwright-core", npm.ORT_WEB, npm.LITERT_JS)
-_SECONDS = 300
+_SECONDS = 600  # as long as other tests run beside this one
 
 
 def missing() -> str:
