@@ -3,9 +3,8 @@
     PYTHONPATH=tests python benchmarks/ledger.py DATA WEIGHTS WORK RESULTS [NAME...]
 
 DATA has sst2/ and wnut17/, WEIGHTS minilm-l6-sst2/. Exports and the trained tagger are kept in WORK. Needs what
-`export-mobile setup arm64` and `setup web` fetch, Chromium, node, tflite-runtime and openvino; about an hour, most of
-it in the emulator. The tiny models of `tiny_models.py` have random weights, so their labels may flip where two are
-nearly equal.
+`export-mobile setup arm64` and `setup web` fetch, Chromium, node, tflite-runtime and openvino. The tiny models
+of `tiny_models.py` have random weights, so their labels may flip where two are nearly equal.
 """
 
 import argparse

@@ -9,7 +9,7 @@ from models_tf.errors import InputError, naming_fields
 
 ARM64 = "arm64"
 ARCHES = (ARM64,)
-# Instructions of the same file in the same runtime repeat to 0.6 % and better (docs/ci.md): 5 % are no chance.
+# Instructions of the same file in the same runtime repeated to 0.6 % and better in two runs (docs/ci.md).
 DEFAULT_RATIO = 1.05
 
 
