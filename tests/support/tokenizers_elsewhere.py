@@ -110,9 +110,12 @@ def _rows(row: Encoding, request: Request) -> list[np.ndarray]:
     special = words < 0
     units = [_unit_places(text) for text in request.texts]
     places = np.full((size, 2), -1, np.int64)
-    for i in np.flatnonzero(~special):
-        of = words[i] if request.kind == WORDS else row.sequence_ids[i] if request.kind == PAIR else 0
-        places[i] = units[of][spans[i]]
+    if request.kind in (WORDS, PAIR):  # the text that each token is of
+        texts = words if request.kind == WORDS else row.sequence_ids
+        for i in np.flatnonzero(~special):
+            places[i] = units[texts[i]][spans[i]]
+    else:
+        places[~special] = units[0][spans[~special]]
     first = np.full(len(request.texts) if request.kind == WORDS else 0, -1)
     if request.kind == WORDS:
         for position in reversed(range(size)):
