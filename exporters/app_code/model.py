@@ -38,7 +38,8 @@ _KINDS = {REGRESSION: "Scorer", TOKEN_CLASSIFICATION: "Tagger", QUESTION_ANSWERI
 def open_model(folder: Path) -> AppModel:
     """What an export folder offers to an app; an InputError says why it is none."""
     if not folder.is_dir():
-        raise InputError(f"android needs a folder that `export-mobile` wrote. Received: {folder} (no such folder).")
+        received = "a file" if folder.exists() else "no such folder"
+        raise InputError(f"android needs a folder that `export-mobile` wrote. Received: {folder} ({received}).")
     tokens = (folder / MODEL_FILE).is_file()
     if not tokens and not (folder / PROJECTION_FILE).is_file():
         raise InputError(
@@ -74,7 +75,7 @@ def _choose(folder: Path, kind: str) -> Path:
     found = sorted(path for path in folder.glob(f"{kind}*{_TFLITE}") if path.is_file())
     if not found:
         others = sorted(path.name for path in folder.glob(f"*{_TFLITE}"))
-        graphs = "--graphs bytes" if kind == "bytes_" else "--target tflite"
+        graphs = "--graphs bytes" if kind == "bytes_" and others else "--target tflite"
         raise InputError(
             f"android needs a file such as {kind}{_USUAL}. Received: {folder} with {', '.join(others) or 'no .tflite'}."
             f" Export again with {graphs}."

@@ -23,12 +23,20 @@ class Placing:
     """`with Placing(folder, contents) as placing: placing.commit()`. Paths are relative to the folder."""
 
     def __init__(
-        self, folder: Path, contents: Mapping[str, bytes], *, owned: Iterable[str], force: bool = False
+        self,
+        folder: Path,
+        contents: Mapping[str, bytes],
+        *,
+        owned: Iterable[str],
+        outdated: Iterable[str] = (),
+        force: bool = False,
     ) -> None:
-        """`owned` are folders whose recorded files go when they are no longer part of `contents`."""
+        """`owned` are folders whose recorded files go when they are no longer part of `contents`, `outdated` recorded
+        files that go as well.
+        """
         self.folder, self._contents, self._force = folder, contents, force
         self._record = recorded(folder)
-        self._owned = tuple(f"{name}/" for name in owned)
+        self._owned = (*(f"{name}/" for name in owned), *outdated)
         self._temporaries: dict[Path, Path] = {}
         self._made: list[Path] = []
         self._committing = self._complete = False
@@ -108,7 +116,7 @@ class Placing:
             name in self._record
             and not path.is_symlink()
             and path.is_file()
-            and _sum(path.read_bytes()) == self._record[name]
+            and checksum(path.read_bytes()) == self._record[name]
         )
 
     def _stale(self) -> list[str]:
@@ -117,7 +125,7 @@ class Placing:
     def _new_record(self) -> bytes:
         stale = set(self._stale())
         kept = {name: found for name, found in self._record.items() if name not in stale}
-        files = {**kept, **{name: _sum(content) for name, content in self._contents.items()}}
+        files = {**kept, **{name: checksum(content) for name, content in self._contents.items()}}
         document = {"made_by": _MADE_BY, "files": dict(sorted(files.items()))}
         return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 
@@ -131,7 +139,8 @@ class Placing:
             self._made.append(each)
 
 
-def _sum(content: bytes) -> str:
+def checksum(content: bytes) -> str:
+    """As the record has it."""
     return hashlib.sha256(content).hexdigest()
 
 

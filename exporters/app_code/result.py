@@ -43,7 +43,7 @@ class AndroidResult:
         java = [name for name in self.written if name.endswith(".java")]
         shown = [name for name in self.written if name not in java]
         source = (
-            f"library: {len(java)} Java files of the package exportmobile"
+            f"library: {len(java)} Java files in {self.output / 'src/main/java/exportmobile'}"
             if self.library
             else "library: not written; the app needs the module exportmobile of examples/android"
         )
@@ -52,8 +52,8 @@ class AndroidResult:
             *(f"removed {self.output / name}" for name in self.removed),
             source,
             "next:",
-            f'  1. in the dependencies of {self.output}\'s build.gradle.kts: implementation("{LITERT}")',
-            f"  2. minSdk {MIN_SDK} or later, google() among the repositories",
+            f'  1. in the dependencies of {self.output}\'s Gradle script: implementation("{LITERT}")',
+            f"  2. minSdk {MIN_SDK} or later there, and google() in the repositories of the settings script",
             f"  3. off the main thread: {self.call}",
             "  4. once on a phone: selfTest().passed() must be true",
         ]

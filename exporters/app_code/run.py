@@ -1,11 +1,12 @@
 """`android`: assets, a Kotlin class and the Java library of one export, into the folder of an app module."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from exporters.app_code import kotlin
 from exporters.app_code.model import AppModel, open_model
 from exporters.app_code.names import asset_name_of, check_class_name, class_name_of
-from exporters.app_code.placing import Placing, recorded
+from exporters.app_code.placing import Placing, checksum, recorded
 from exporters.app_code.request import AndroidRequest
 from exporters.app_code.result import AndroidResult
 from exporters.example_files import example_folder
@@ -33,12 +34,10 @@ def android(request: AndroidRequest) -> AndroidResult:
         name = request.class_name or class_name_of(model.name, model.kind)
         check_class_name(name)
         source = _source(request, name)
-        if not request.force:
-            _check_apart(request.output, source, assets)
         contents = _contents(request, model, source=source, name=name, assets=assets)
-        with Placing(
-            request.output, contents, owned=(f"{_ASSETS}/{assets}", f"{SOURCES}/{PACKAGE}"), force=request.force
-        ) as placing:
+        outdated = _outdated(request, source, assets, model_file=f"{_ASSETS}/{assets}/{model.file}", contents=contents)
+        owned = (f"{_ASSETS}/{assets}", f"{SOURCES}/{PACKAGE}")
+        with Placing(request.output, contents, owned=owned, outdated=outdated, force=request.force) as placing:
             removed = placing.commit()
     return AndroidResult(
         output=request.output,
@@ -61,6 +60,11 @@ def library_files() -> dict[str, bytes]:
 
 
 def _check_module(folder: Path) -> None:
+    if not (folder / "src").is_dir() and any((folder / f"settings.gradle{end}").is_file() for end in ("", ".kts")):
+        raise InputError(
+            f"--output must be the folder of an app module, such as {folder / 'app'}. Received: {folder}, which is the "
+            "project around it (settings.gradle)."
+        )
     if not any((folder / name).is_file() for name in ("build.gradle.kts", "build.gradle")):
         received = "no build.gradle.kts in it" if folder.is_dir() else "no such folder"
         raise InputError(
@@ -75,18 +79,30 @@ def _source(request: AndroidRequest, name: str) -> str:
     return f"{sources}/{request.package.replace('.', '/')}/{name}.kt"
 
 
-def _check_apart(output: Path, source: str, assets: str) -> None:
-    """A class and a folder of the assets belong together: neither may be taken from those of another export."""
-    for name in recorded(output):
-        path = output / name
+def _outdated(
+    request: AndroidRequest, source: str, assets: str, *, model_file: str, contents: Mapping[str, bytes]
+) -> list[str]:
+    """Classes of this export under an earlier name or package. A class and a folder of the assets belong together:
+    neither is taken from another export, except by force.
+    """
+    before = recorded(request.output)
+    same_model = before.get(model_file) == checksum(contents[model_file])
+    found = []
+    for name in before:
+        path = request.output / name
         if path.suffix != ".kt" or not path.is_file():
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
-        if "AssetFiles(" in text and (name == source) != (kotlin.reads(assets) in text):
+        if "AssetFiles(" not in text or (name == source) == (kotlin.reads(assets) in text):
+            continue
+        if name != source and (same_model or request.force):
+            found.append(name)
+        elif not request.force:
             raise InputError(
                 f"{path} belongs to another export, which has the same name of a class or of a folder. "
                 "Give --class-name or rename the export folder; --force replaces what is there."
             )
+    return found
 
 
 def _contents(request: AndroidRequest, model: AppModel, *, source: str, name: str, assets: str) -> dict[str, bytes]:

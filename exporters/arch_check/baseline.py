@@ -46,14 +46,19 @@ def read(path: Path, arch: str) -> Counts:
         ) from error
 
 
-def write(path: Path, arch: str, counts: Counts) -> None:
-    """Replaces the part of this processor alone; files that were not checked now stay, on the same rows."""
+def write(path: Path, arch: str, counts: Counts) -> list[str]:
+    """Replaces the part of this processor alone; files that were not checked now stay, on the same rows. Returns the
+    files that had instructions on other rows, which are gone.
+    """
     document = baseline.read_document(path) if path.is_file() else {}
     files: dict[str, Mapping[str, int]] = {}
+    gone: list[str] = []
     if path.is_file() and arch in _sections(path):
         earlier = read(path, arch)
         if (earlier.sha256, earlier.rows) == (counts.sha256, counts.rows):
             files |= earlier.files
+        else:
+            gone = [name for name in earlier.files if name not in counts.files]
     section = {
         "data": {"sha256": counts.sha256, "rows": counts.rows},
         "versions": dict(counts.versions),
@@ -62,6 +67,7 @@ def write(path: Path, arch: str, counts: Counts) -> None:
     others = document.get(baseline.PROCESSORS)
     processors = {**(others if isinstance(others, dict) else {}), arch: section}
     baseline.write_document(path, {**document, baseline.PROCESSORS: processors})
+    return gone
 
 
 def _sections(path: Path) -> dict[str, Any]:

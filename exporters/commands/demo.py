@@ -1,6 +1,7 @@
 """`export-mobile demo`: its flags and its run. The work is in `exporters/demonstration`."""
 
 import argparse
+import signal
 from pathlib import Path
 
 from exporters.commands import flags
@@ -40,10 +41,17 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         terminal.show(f"{folder}: {len(files)} files, {size:.1f} MB; put them on any server")
         return EXIT_PASS
     with demo(wanted) as page:
-        terminal.show(f"{page.address} (Ctrl-C ends it)")
-        if options.open:
-            import webbrowser
+        # Here Ctrl-C is how it ends, not how it is cut off.
+        usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            terminal.show(f"{page.address} (Ctrl-C ends it)")
+            if options.open:
+                import webbrowser
 
-            webbrowser.open(page.address)
-        page.wait()
+                webbrowser.open(page.address)
+            page.wait()
+        except KeyboardInterrupt:
+            terminal.show("stopped")
+        finally:
+            signal.signal(signal.SIGINT, usual)
     return EXIT_PASS

@@ -10,12 +10,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from exporters.runtimes import arm64
+from exporters.runtimes.cache import PartialFolder
 from models_tf.errors import InputError
 
 _PROGRAMS = {arm64.EMULATOR: "qemu-user", "apt-get": "apt", "dpkg-deb": "dpkg"}
@@ -46,9 +46,8 @@ def setup_arm64() -> str:
             raise InputError(f"`{arm64.REMEDY}` needs {program}. Received: none on the PATH. {_INSTALL} {package}).")
     if not _has_pip():
         raise InputError(f"`{arm64.REMEDY}` needs pip in this Python. Received: none. Run python -m ensurepip.")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{place.name}.partial-", dir=place.parent) as partial:
-        made = Path(partial) / place.name
+    with PartialFolder(place) as partial:
+        made = partial / place.name
         made.mkdir()
         record = {"python": _root(made), "wheels": arm64.wheels()}
         _site(made)

@@ -8,10 +8,9 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
-from exporters.runtimes.cache import cache_folder
+from exporters.runtimes.cache import PartialFolder, cache_folder
 from models_tf.errors import InputError
 
 ORT_WEB, LITERT_JS, LITERT_UTILS = "onnxruntime-web", "@litertjs/core", "@litertjs/wasm-utils"
@@ -47,12 +46,11 @@ def setup_web() -> str:
     npm = shutil.which("npm")
     if npm is None:
         raise InputError(f"`{REMEDY}` needs npm. Received: none on the PATH. Install it (Debian package npm).")
-    home.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{home.name}.partial-", dir=home.parent) as made:
-        fresh = Path(made) / home.name
+    with PartialFolder(home) as made:
+        fresh = made / home.name
         fresh.mkdir()
         _install(npm, fresh)
-        _replace(home, fresh, Path(made) / "old")
+        _replace(home, fresh, made / "old")
     return f"{_what()} are in {home}"
 
 

@@ -11,13 +11,15 @@ from collections.abc import Mapping, Sequence
 
 from exporters.formats.artifacts import Placed
 from exporters.formats.runners import PADDED, ROW_BY_ROW
-from exporters.formats.tensor_names import SIGNATURE
+from exporters.formats.tensor_names import MEDIAPIPE, SIGNATURE
 from exporters.verification.label_outputs import PROBABILITY_ATOL
 from exporters.verification.parity import Parity
 from quantize.recipe import EXACT, FLOAT_ATOL
 
 # int8 logits were seen one step apart on x86 and ARM (docs/android.md); two are allowed, however small the error above.
 _STEPS = 2
+# No probability of a softmax moves by more than half of the largest change of a logit.
+_SOFTMAX = 0.5
 
 
 def tolerances(
@@ -38,6 +40,8 @@ def _tolerance(one: Placed, runner: str, parities: Mapping[str, Parity]) -> floa
     ) and parity.reference in parities:
         parity = parities[parity.reference]
     limit = max(parity.max_abs, _least(one)) if parity.limit is None else max(parity.limit, FLOAT_ATOL)
+    if one.graph == MEDIAPIPE:  # answers with probabilities alone
+        limit = max(limit * _SOFTMAX, FLOAT_ATOL)
     return float(f"{limit:.6g}") if math.isfinite(limit) else None
 
 

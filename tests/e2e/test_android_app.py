@@ -297,6 +297,15 @@ def test_two_exports_never_share_a_class_or_a_folder_of_the_assets_by_accident(m
     assert len(list(module.rglob("*.kt"))) == 3
 
 
+@pytest.mark.parametrize("changes", [{"class_name": "Intents"}, {"package": "com.example.other"}])
+def test_the_class_of_an_export_may_get_another_name_and_the_earlier_one_goes(made, module, changes):
+    write(made, module)
+    assert write(made, module, **changes).removed == (KOTLIN,)
+    assert len(list(module.rglob("*.kt"))) == 1
+    assert len(write(made, module).removed) == 1
+    assert (module / KOTLIN).is_file()
+
+
 def test_a_full_disk_leaves_nothing_behind(made, module, monkeypatch):
     written = []
 
@@ -352,6 +361,13 @@ def test_an_output_that_is_no_module_is_refused(made, tmp_path):
         write(made, tmp_path)
     with pytest.raises(InputError, match="no such folder"):
         write(made, tmp_path / "nowhere")
+
+
+def test_a_project_in_place_of_its_app_module_is_refused(made, module):
+    (module / "settings.gradle.kts").write_text("")
+    with pytest.raises(InputError, match=r"such as .*app.app\. .* the project around it"):
+        write(made, module)
+    assert everything_under(module) == ["build.gradle.kts", "settings.gradle.kts"]
 
 
 @pytest.mark.slow
