@@ -36,7 +36,8 @@ EXAMPLES = (
 def add_arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("model", type=Path, metavar="PATH", help="a .tflite or .onnx file, or an export folder with all of its files")
-    add("--data", type=Path, metavar="FILE", help=f"{flags.LABELLED_HELP} (default: those of the bundled model; with --arch those of examples.json)")
+    default = "(default: those of the bundled model; with --arch those of examples.json)"
+    add("--data", type=Path, metavar="FILE", help=f"{flags.LABELLED_HELP} {default}")
     add("--baseline", type=Path, metavar="FILE", help="compare with what an earlier check wrote here")
     add("--update-baseline", action="store_true", help="write --baseline from the files as they are now")
     add("--against", type=Path, metavar="PATH", help="compare with this file or folder instead of a baseline")

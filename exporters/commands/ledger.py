@@ -11,8 +11,8 @@ from exporters.ledgers.request import DEFAULT_ROWS, LedgerRequest
 from models_tf.data import DEFAULT_SEPARATOR
 
 DESCRIPTION = (
-    "Run the same rows through every runtime that is installed (Keras, LiteRT, tflite-runtime and ONNX Runtime, also on "
-    "emulated ARM64, LiteRT.js, ONNX Runtime Web, OpenVINO) and compare the answers. "
+    "Run the same rows through every runtime that is installed (Keras, LiteRT, tflite-runtime and ONNX Runtime, also "
+    "on emulated ARM64, LiteRT.js, ONNX Runtime Web, OpenVINO) and compare the answers. "
     "Exit codes: 0 pass, 2 bad input, 5 a file answers otherwise in a runtime that it is meant for."
 )
 EXAMPLES = (
