@@ -24,7 +24,7 @@ def mediapipe_form(checkpoint: EncoderCheckpoint, task: str, tokenizer: Tokenize
     if task != CLASSIFICATION or tokenizer is None:
         raise InputError(f"--mediapipe is for classifiers. Received: a model for {task}.")
     if checkpoint.problem_type == MULTI_LABEL:
-        raise InputError("--mediapipe is for models with one label a text. Received: a model with several.")
+        raise InputError("--mediapipe is for models with one label per text. Received: a model with several.")
     if tokenizer.kind != WORDPIECE:
         raise InputError(f"--mediapipe needs a WordPiece vocabulary. Received: a {tokenizer.kind} tokenizer.")
     if tokenizer.basic_tokens("A") != ["a"]:

@@ -193,7 +193,7 @@ def test_a_model_with_several_labels_a_text_is_refused(exported, tmp_path):
     folder = shutil.copytree(exported[0].parent / "model", tmp_path / "model")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "problem_type": "multi_label_classification"}))
-    with pytest.raises(InputError, match="with one label a text"):
+    with pytest.raises(InputError, match="with one label per text"):
         export(ExportRequest(checkpoint=folder, mediapipe=True, max_seq_len=16, output=tmp_path / "out"))
 
 
