@@ -8,6 +8,10 @@ report (`report.passed`), and an `ExportError` only if it is asked for (`report.
 The names are loaded at first use, so that importing the package costs nothing.
 """
 
+import os
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # as in `quantize`, which says why
+
 TYPE_CHECKING = False  # as in `typing`, whose import would be most of the cost
 if TYPE_CHECKING:
     from exporters.ablation.request import AblateRequest as AblateRequest

@@ -1,4 +1,4 @@
-"""Entry point of `export-mobile` and `python -m exporters`: signals, then the command.
+"""Entry point of `export-mobile` and `python -m exporters`: signals and environment, then the command.
 
 A module of its own so that Ctrl-C and SIGTERM are one line even while the command itself is being imported, and so that
 calling `exporters.commands.main.main` from Python changes no signal handler.
@@ -19,6 +19,8 @@ def main() -> int:
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         if signal.getsignal(number) is usual or signal.getsignal(number) == usual:
             signal.signal(number, _leave)
+    # Keras would write its settings under HOME, and read what lies there. Not for who imports us.
+    os.environ.setdefault("KERAS_HOME", os.devnull)
     from exporters.commands.main import main as run
     from exporters.commands.parser import PROGRAM
     from exporters.console import interrupt
@@ -28,7 +30,19 @@ def main() -> int:
     # All is written and said. TensorFlow takes a second to leave, in which a signal would only falsify the exit code.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if code:
+        _leave_failed(code)
     return code
+
+
+def _leave_failed(code: int) -> None:
+    """Without the destructors of TensorFlow, which wait for ever where memory or threads ran out."""
+    import contextlib
+
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+            stream.flush()
+    os._exit(code)
 
 
 def _keep_docstrings() -> None:

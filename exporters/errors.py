@@ -61,6 +61,13 @@ class InstructionsError(ExportError):
     gate = "instructions"
 
 
+class RunError(ExportError):
+    """A runtime cannot load or run a file that was made. Nothing is written: the file would end an app, too."""
+
+    exit_code = 7
+    gate = "run"
+
+
 # When several gates fail, the exit code is that of the first one here: a file that computes something else
 # makes its accuracy and size meaningless.
 GATES: tuple[type[ExportError], ...] = (

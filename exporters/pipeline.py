@@ -7,7 +7,7 @@ import dataclasses
 
 from exporters.console.progress import Progress
 from exporters.data import rows
-from exporters.formats import artifacts
+from exporters.formats import artifacts, trials
 from exporters.model_card import card
 from exporters.report.inputs import input_records
 from exporters.report.report import Report
@@ -38,11 +38,12 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
 
     Raises:
         InputError: the checkpoint, the rows or the output folder cannot be used; in one line.
+        ExportError: a runtime cannot run a file that was made; in one line, and nothing is written.
     """
     check_request(request, ExportRequest)
     extras.require(extras.EXPORT, "An export")
     progress = progress or Progress(quiet=True)
-    recipe, is_float = RECIPES[request.quantize], request.quantize == artifacts.FLOAT.name
+    recipe = RECIPES[request.quantize]
     with OutputFolder(request.output_folder, command="export", force=request.force, inputs=request.inputs) as folder:
         with progress.stage("read checkpoint and rows"):
             source = sources.load(request)
@@ -50,33 +51,19 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             inputs = input_records(request, source.files, data)
 
         with progress.stage("load TensorFlow, build model"):
-            model = source.build(data)
-
-        graph = dataclasses.replace(model.graph, strip_names=request.strip_names, io=request.io)
-        calibration = rows.calibration_feeds(data, graph.input_names)
-        kept, references = list[artifacts.Placed](), list[artifacts.Placed]()
-        for target in artifacts.usable(request.target, artifacts.FLOAT, recipe):
-            with progress.stage(f"convert to {target.name}"):
-                converted = artifacts.convert(graph, target)
-                made = converted.quantize(recipe) if is_float else converted.references()
-                if not is_float:
-                    references += artifacts.place(made, folder.scratch_write)
-            if not is_float:
-                with progress.stage(f"quantize {target.name}: {recipe.name}"):
-                    made = converted.quantize(recipe, calibration)
-            kept += artifacts.place([one for one in made if model.is_kept(one.graph)], folder.write)
-            references += artifacts.place([one for one in made if not model.is_kept(one.graph)], folder.scratch_write)
-            min_runtime.check(kept, request)
-            del converted, made
-            memory.give_back()
-        del graph  # from here on, only the files on disk count
+            model, source_notes = source.build(data).on_disk(folder.scratch), source.notes
+        del source
         memory.give_back()
 
+        kept, references = _make(request, model, data, folder, progress)
+
+        with progress.stage("try files"):
+            trials.try_files([*references, *kept], lambda name: next(iter(model.timed_rows(name).values())))
         with progress.stage("inspect files"):
-            beside = model.side_files(kept)
             records, problems = inspection.inspect(kept)
+            beside = model.side_files(kept)
             records += inspection.others([folder.write(name, content) for name, content in beside.items()])
-        memory.give_back()
+            artifacts.forget(kept)
         progress.release()  # input, recipe and disk have proved fine
 
         with progress.stage(f"verify on {rows.count(data, request.kind)}"):
@@ -87,6 +74,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             described = model.describe()
             examples = document.examples_file(model.worked_examples(data), kept, verified.parities, model=described)
             records += inspection.others([folder.write(document.FILE, examples)])
+            model.forget()
 
         with progress.stage("measure latency"):
             times, not_timed = latency.latencies(kept, model.timed_rows, own=described["max_seq_len"])
@@ -107,7 +95,7 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
             gates={"max_drop": request.max_drop, "max_size_bytes": request.max_size_bytes},
             failures=gate.judge(request, verified, files=records, scheme_problems=problems),
             notes=(
-                *source.notes,
+                *source_notes,
                 *data.notes,
                 *rows.few_rows(data),
                 *min_runtime.notes(request, refused=bool(verified.refused)),
@@ -127,3 +115,31 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
         folder.write(card.FILE, card.of_export(report, kept, beside))
         folder.commit()
     return report
+
+
+def _make(
+    request: ExportRequest, model: sources.Built, data: rows.Rows, folder: OutputFolder, progress: Progress
+) -> tuple[list[artifacts.Placed], list[artifacts.Placed]]:
+    """The files that are kept, and those that are only compared with: one format at a time."""
+    recipe, is_float = RECIPES[request.quantize], request.quantize == artifacts.FLOAT.name
+    calibration = rows.calibration_feeds(data, model.graph.input_names)
+    kept, references = list[artifacts.Placed](), list[artifacts.Placed]()
+    for target in artifacts.usable(request.target, artifacts.FLOAT, recipe):
+        with progress.stage(f"convert to {target.name}"):
+            converted = artifacts.convert(
+                dataclasses.replace(model.graph, strip_names=request.strip_names, io=request.io), target
+            )
+            memory.give_back()  # the graph is gone, and its weights with it
+            if is_float:
+                made = converted.quantize(recipe)
+            else:
+                references += artifacts.place(converted.references(), folder.scratch_write)
+        if not is_float:
+            with progress.stage(f"quantize {target.name}: {recipe.name}"):
+                made = converted.quantize(recipe, calibration)
+        kept += artifacts.place([one for one in made if model.is_kept(one.graph)], folder.write)
+        references += artifacts.place([one for one in made if not model.is_kept(one.graph)], folder.scratch_write)
+        del converted, made  # from here on, only the files on disk count
+        min_runtime.check(kept, request)
+        artifacts.forget(kept)
+    return kept, references

@@ -4,7 +4,6 @@ Checks what it can before the work starts; imports neither TensorFlow nor numpy.
 checkpoint's config.json, which tells the kind of model if no name is given.
 """
 
-import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +13,12 @@ from exporters.formats.base import FORMATS
 from exporters.formats.io import INT8, IOS, is_wide
 from exporters.formats.tensor_names import BYTES, FEATURES, TEXT
 from exporters.request_fields import check_fields
-from models_tf import registry
+from models_tf import limits, registry
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.compress.settings import Compression
 from models_tf.data import DEFAULT_SEPARATOR, check_separator
 from models_tf.errors import InputError, naming_fields
-from models_tf.prado.text_config import MAX_SEQ_LEN
+from models_tf.folders.real_path import real_path
 from quantize import recipe as recipes
 
 if TYPE_CHECKING:
@@ -120,8 +120,9 @@ class ExportRequest:
         self._check_io()
         self._check_min_runtime()
         self._check_card()
-        if self.max_seq_len is not None and not 1 <= self.max_seq_len <= MAX_SEQ_LEN:
-            raise InputError(f"--max-seq-len must be 1 to {MAX_SEQ_LEN}. Received: {self.max_seq_len}.")
+        if self.max_seq_len is not None and self.max_seq_len < 1:
+            raise InputError(f"--max-seq-len must be at least 1. Received: {self.max_seq_len}.")
+        limits.check("tokens", self.max_seq_len or 0, "--max-seq-len")
         if self.eval_rows is not None and self.eval_rows < 1:
             raise InputError(f"--eval-rows must be at least 1. Received: {self.eval_rows}.")
         if not 0 <= self.seed < 1 << 63:
@@ -371,7 +372,7 @@ class ExportRequest:
         """The folder to write; without `output`, named after model, task and recipe."""
         if self.output is not None:
             return self.output
-        name = "random" if self.random_init else self.checkpoint_folder.resolve().name
+        name = "random" if self.random_init else real_path(self.checkpoint_folder).name
         if self.checkpoint is None or self.model is not None:
             name = f"{self.model or DEFAULT_MODEL}-{name}"
         return OUTPUT_ROOT / f"{name}-{self.quantize}"
@@ -380,8 +381,8 @@ class ExportRequest:
 def _kind_of(folder: Path) -> str:
     """config.json has a "format" in our own checkpoints and a "model_type" in those of token models."""
     try:
-        document = json.loads((folder / "config.json").read_bytes())
-    except (OSError, ValueError):  # the checkpoint reader will say what is wrong
+        document = read_json_file(folder / "config.json")
+    except (OSError, InputError):  # the checkpoint reader will say what is wrong
         return registry.PROJECTION
     is_tokens = isinstance(document, dict) and "model_type" in document and "format" not in document
     return registry.TOKENS if is_tokens else registry.PROJECTION

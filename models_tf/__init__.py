@@ -1,1 +1,7 @@
 """Models, the projection op they read, their checkpoints, and their training."""
+
+import os
+
+# Else ONNX Runtime writes a device id and a database under HOME and sends events. It reads this at its first session,
+# and so do the processes that we start. Who sets another value keeps it.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

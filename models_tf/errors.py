@@ -10,7 +10,13 @@ from collections.abc import Iterator
 # As they stand in a sentence; not inside of names, paths and quoted values, and not as part of a command.
 _FLAG = re.compile(r"export-mobile \w+ --|(?<![^\s(])--([a-z][a-z0-9-]*[a-z0-9])")
 # Flags whose field has another name. A field of KEY=VALUE texts ends with `overrides`, its flag with `set`.
-_FIELDS = {"max-size": "max_size_bytes", "max-latency": "max_latency_ms", "set": "overrides", "no-runtime": "runtime"}
+_FIELDS = {
+    "max-size": "max_size_bytes",
+    "max-latency": "max_latency_ms",
+    "set": "overrides",
+    "no-runtime": "runtime",
+    "limit": "models_tf.limits.override",
+}
 
 
 class InputError(ValueError):

@@ -18,7 +18,7 @@ MIN_ELEMENTS = 1024
 LEAST_SHARE = 0.5
 # Shares of the largest weight that the range may end at. Clipping it gives all others smaller steps.
 _SHARES = np.linspace(0.5, 1.15, 27)
-_LEAST = np.float32(1e-12)
+_LEAST, _LARGE = np.float32(1e-12), np.float32(1e15)
 
 
 def is_dense_fit(inputs: int, outputs: int) -> bool:
@@ -59,6 +59,9 @@ def _quantize(weights: Array, block: int, low: int) -> tuple[Array, Array]:
     peaks = np.abs(blocks).max(-1)
     if not np.isfinite(peaks).all():
         raise RecipeError(f"Recipe int4 needs finite weights. Received: {peaks.max()}.")
+    # Squares of larger errors would be infinite, and no scale better than another.
+    sizes = np.where(peaks > _LARGE, peaks, np.float32(1))
+    blocks, peaks = blocks / sizes[..., None], peaks / sizes
     found = np.zeros(blocks.shape, np.int8)
     scales, errors = np.ones(peaks.shape, np.float32), np.full(peaks.shape, np.inf, np.float32)
     for share in _SHARES:
@@ -67,7 +70,7 @@ def _quantize(weights: Array, block: int, low: int) -> tuple[Array, Array]:
         error = np.square(steps * tried[..., None] - blocks).sum(-1)
         better = error < errors
         found[better], scales[better], errors[better] = steps[better].astype(np.int8), tried[better], error[better]
-    return found.reshape(rows, columns), scales
+    return found.reshape(rows, columns), scales * sizes
 
 
 def pack(integers: Array) -> Array:

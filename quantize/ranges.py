@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quantize.arrays import Array
+from quantize.errors import RecipeError
+
+# Of an activation: its scale, and a million times that, are numbers of float32.
+LARGEST = 1e30
 
 Rows = Iterable[Mapping[str, Array]]
 
@@ -33,15 +37,18 @@ class CalibrationRanges:
         if self.row_count < 1:
             raise ValueError(f"Calibration needs at least one row. Received: {self.row_count}.")
         for name, (low, high) in self.ranges.items():
-            if not (np.isfinite(low) and np.isfinite(high) and low <= high):
-                raise ValueError(f"The range of tensor {name!r} must be finite and ordered. Received: {(low, high)}.")
+            if not -LARGEST <= low <= high <= LARGEST:  # nor is NaN
+                raise RecipeError(
+                    f"Recipes with calibrated activations need finite values from -{LARGEST:g} to {LARGEST:g} in every "
+                    f"tensor. Received: {low:g} to {high:g} in {name!r}, which weights of extreme size make."
+                )
         for name, peak in self.row_peaks.items():
             low, high = self.ranges.get(name, (np.inf, -np.inf))
             if not low <= peak <= high:
                 raise ValueError(f"The row peak of tensor {name!r} must lie in its range. Received: {peak}.")
         for name, found in self.channels.items():
             if found.ndim != 2 or len(found) != 2 or not np.isfinite(found).all() or np.any(found[0] > found[1]):
-                raise ValueError(
+                raise RecipeError(
                     f"The channels of tensor {name!r} must have finite, ordered ranges. Received: {found}."
                 )
 

@@ -1,8 +1,8 @@
 """An mkdocs hook that makes pages of the documentation site from other files (see mkdocs.yml).
 
-README, CHANGELOG and CONTRIBUTING become pages; so do the examples, the measurements in docs/results and the public
-names of `exporters`. The schema of the report is published as it is. Links between files become links between pages.
-Writes nothing into docs/.
+README, CHANGELOG, CONTRIBUTING and SECURITY become pages; so do the examples, the measurements in docs/results and the
+public names of `exporters`. The schema of the report is published as it is. Links between files become links between
+pages. Writes nothing into docs/.
 """
 
 import json
@@ -13,7 +13,12 @@ from typing import Any
 import exporters
 
 ROOT = Path(__file__).parents[1]
-COPIED = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+COPIED = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+}
 LANGUAGES = {".py": "python", ".kt": "kotlin", ".cc": "cpp", ".txt": "cmake"}
 SCHEMAS = "exporters/report/schema"
 NO_COMMAND = "see the page that shows it"

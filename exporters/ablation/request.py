@@ -7,6 +7,7 @@ from exporters.request_fields import check_fields
 from models_tf import registry
 from models_tf.errors import InputError, naming_fields
 from models_tf.folders import manifest
+from models_tf.folders.output_path import check_path
 
 HEADS, ALONE, LAYERS, BOTH, ALL = ("heads", "alone", "layers", "both", "all")
 WHAT = {HEADS: (HEADS,), ALONE: (ALONE,), LAYERS: (LAYERS,), BOTH: (HEADS, LAYERS), ALL: (HEADS, ALONE, LAYERS)}
@@ -50,6 +51,7 @@ class AblateRequest:
 
 
 def _check_output(path: Path, *, force: bool) -> None:
+    check_path(path)
     if path.is_dir():
         raise InputError(f"--output must be a file. Received: {path} (a folder).")
     if path.exists() and not force:

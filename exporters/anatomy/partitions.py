@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 
 from exporters.anatomy.runtime_plan import RuntimePlan
+from exporters.anatomy.worker import FORMAT
 from exporters.formats.base import get, open_model
 from exporters.formats.model_file import ModelFile
+from models_tf.processes import tied
 
 _SECONDS = 180
 _WORKER = "exporters.anatomy.worker"
@@ -32,13 +34,13 @@ def runtime_plan(source: Path | ModelFile, *, seconds: float = _SECONDS) -> Runt
     runtime = get(file.format).runtime
     try:
         done = subprocess.run(
-            [sys.executable, "-m", _WORKER],
-            input=json.dumps(file.format).encode() + b"\n" + file.content,
+            tied([sys.executable, "-m", _WORKER]),
+            input=file.content,
             capture_output=True,
             timeout=seconds,
             check=False,
             cwd=_import_root(),
-            env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"},
+            env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", FORMAT: file.format},
         )
     except subprocess.TimeoutExpired:
         return RuntimePlan(runtime=runtime, version="", problem=f"{runtime} did not load it in {seconds:g} s")

@@ -1,7 +1,7 @@
 """Loads one file in its runtime, in its own process, and answers with what the runtime made of it.
 
-`partitions.py` starts it with `python -m`. Stdin holds a line with the format's name (JSON), then the file; stdout gets
-a `RuntimePlan` as JSON. A file that the runtime refuses is an answer, too; a crash is for the caller to see.
+`partitions.py` starts it with `python -m`. The environment names the format, stdin holds the file; stdout gets a
+`RuntimePlan` as JSON. A file that the runtime refuses is an answer, too; a crash is for the caller to see.
 """
 
 import contextlib
@@ -13,6 +13,7 @@ from exporters.anatomy.runtime_plan import RuntimePlan
 from exporters.formats.base import get
 from models_tf.errors import InputError
 
+FORMAT = "EXPORT_MOBILE_WORKER_FORMAT"
 # A damaged file may ask for any amount of memory. What a runtime needs to load a file: its libraries, the weights a few
 # times over (packed for the processor, too), and the activations.
 _BASE_BYTES, _TIMES_FILE = 6 << 30, 8
@@ -24,7 +25,7 @@ _LONGEST = 300
 def main() -> int:
     answer = os.dup(1)
     os.dup2(2, 1)  # the runtime may print; stdout belongs to the answer
-    found = get(json.loads(sys.stdin.buffer.readline()))
+    found = get(os.environ[FORMAT])
     content = sys.stdin.buffer.read()
     _limit(_BASE_BYTES + _TIMES_FILE * len(content))
     try:

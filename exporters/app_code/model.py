@@ -8,7 +8,7 @@ from typing import Any
 from exporters.self_test import document as examples
 from exporters.shipped import model as shipped_model
 from exporters.shipped.model import LABELS_FILE, MODEL_FILE, PROJECTION_FILE
-from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.errors import InputError
 from models_tf.tasks import QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION
 
@@ -87,7 +87,7 @@ def _examples(folder: Path, file: str) -> Mapping[str, Any]:
     path = folder / examples.FILE
     if not path.is_file():
         raise InputError(f"android needs {examples.FILE} in the export folder. Received: {folder}, which has none.")
-    document: Mapping[str, Any] = parse_json(path.read_bytes(), f"{path} must be JSON.")
+    document: Mapping[str, Any] = read_json_file(path)
     right = (
         isinstance(document, dict)
         and document.get("format") == examples.FORMAT

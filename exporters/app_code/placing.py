@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from models_tf.checkpoints.atomic_files import write_flushed
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.errors import InputError
 from models_tf.folders import open_folders
 
@@ -150,8 +151,8 @@ def recorded(folder: Path) -> dict[str, str]:
     try:
         if path.is_symlink() or path.stat().st_size > _LARGEST_BYTES:
             return {}
-        document = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        document = read_json_file(path)
+    except (OSError, InputError):
         return {}
     files = document.get("files") if isinstance(document, dict) and document.get("made_by") == _MADE_BY else None
     if not isinstance(files, dict):

@@ -12,6 +12,8 @@ from exporters.app_code.result import AndroidResult
 from exporters.example_files import example_folder
 from exporters.request_fields import check_request
 from models_tf.errors import InputError, naming_fields
+from models_tf.folders.links import path_inside
+from models_tf.folders.real_path import real_path
 
 LIBRARY = "android/exportmobile"
 SOURCES = "src/main/java"
@@ -30,7 +32,7 @@ def android(request: AndroidRequest) -> AndroidResult:
     with naming_fields():
         _check_module(request.output)
         model = open_model(request.folder)
-        assets = asset_name_of(request.folder.resolve().name)
+        assets = asset_name_of(real_path(request.folder).name)
         name = request.class_name or class_name_of(model.name, model.kind)
         check_class_name(name)
         source = _source(request, name)
@@ -107,7 +109,7 @@ def _outdated(
 
 def _contents(request: AndroidRequest, model: AppModel, *, source: str, name: str, assets: str) -> dict[str, bytes]:
     text = kotlin.kotlin_class(model, package=request.package, name=name, assets=assets)
-    contents = {f"{_ASSETS}/{assets}/{file}": (model.folder / file).read_bytes() for file in model.files}
+    contents = {f"{_ASSETS}/{assets}/{file}": path_inside(model.folder, file).read_bytes() for file in model.files}
     contents[source] = text.encode()
     if not request.no_library:
         contents |= library_files()

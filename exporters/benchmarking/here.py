@@ -13,6 +13,7 @@ from exporters.formats.model_file import ModelFile, Signature
 from exporters.formats.tensor_names import plain_name
 from exporters.formats.texts import holds_projection, takes_bytes
 from models_tf.errors import InputError
+from models_tf.folders.real_path import real_path
 
 
 def measure(request: BenchRequest, files: Mapping[Path, ModelFile], progress: Progress) -> list[FileBench]:
@@ -45,7 +46,7 @@ def _job(request: BenchRequest, path: Path, runtime: str, file: ModelFile, lengt
     """What is fed is asked of the runtime."""
     signature = file.signatures[request.signature or next(iter(file.signatures))]
     return Job(
-        path=str(path.resolve()),
+        path=str(real_path(path)),
         format=format_of(path),
         runtime=runtime,
         projection=holds_projection(file.content),

@@ -26,6 +26,7 @@ from exporters.formats.tensor_names import TEXT, plain_name
 from exporters.formats.texts import as_bytes, holds_projection, takes_bytes
 from exporters.formats.tflite.file import TfliteFile
 from models_tf.errors import InputError
+from models_tf.folders.real_path import real_path
 
 FOLDER = "/data/local/tmp"
 SECONDS = 600.0
@@ -176,7 +177,7 @@ def _push(adb: Adb, content: bytes, target: str) -> None:
 
 def _absolute(path: Path | None) -> Path:
     """So that no file name looks like a flag."""
-    return Path() if path is None else path.resolve()
+    return Path() if path is None else real_path(path)
 
 
 def _flags(request: BenchRequest, file: TfliteFile) -> list[str]:

@@ -21,6 +21,7 @@ import exporters
 from exporters.benchmarking.request import MIN_ROUNDS
 from exporters.benchmarking.worker import MEMORY, Job, Loaded
 from models_tf.errors import InputError
+from models_tf.processes import tied
 
 # A round is a burst of calls of about this length: long against the change of processes, short against what else the
 # machine does. A burst has at most so many calls.
@@ -36,7 +37,7 @@ class Worker:
         self._job, self._name, self._title, self._rest = job, name, title, b""
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `close` closes it
         self._process = subprocess.Popen(
-            COMMAND,
+            tied(COMMAND),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -16,7 +16,7 @@ import numpy as np
 
 from exporters.report.json_lists import short_lists
 from models_tf.checkpoints.atomic_files import write_files
-from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.errors import InputError
 from models_tf.folders.manifest import entry_of
 from models_tf.tasks.judged import STATISTICS
@@ -26,7 +26,6 @@ VERSION = 1
 PROCESSORS = "processors"
 _UPDATE = "Write it again with --update-baseline."
 _ADD = "Add them with --update-baseline."
-_LARGEST_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,15 +90,12 @@ def read(path: Path) -> Baseline:
 def read_document(path: Path) -> dict[str, Any]:
     """The JSON of a baseline of this version."""
     try:
-        if path.stat().st_size > _LARGEST_BYTES:
-            raise InputError(f"{path} must be a baseline. Received: {path.stat().st_size} bytes.")
-        content = path.read_bytes()
+        document = read_json_file(path, f"{path} must be a baseline in JSON.")
     except OSError as error:
         raise InputError(
             f"--baseline must be a file that `export-mobile check --update-baseline` wrote. "
             f"Received: {path} ({error.strerror})."
         ) from error
-    document = parse_json(content, f"{path} must be a baseline in JSON.")
     version = document.get("baseline_version") if isinstance(document, dict) else None
     if version != VERSION:
         received = "none" if version is None else _shown(version)

@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from exporters.checking import baseline as baselines
@@ -90,8 +90,17 @@ class _Rows:
 
     request: CheckRequest
     data: Path
+    _known: dict[str, Examples] = field(default_factory=dict, init=False)
 
     def read(self, shipped: Shipped) -> Examples:
+        """Files that take the same rows share them: a large file is read once."""
+        key = repr((shipped.folder, shipped.labels, shipped.multi_label, shipped.task, shipped.max_seq_len,
+                    shipped.vocab_size, shipped.projection))  # fmt: skip
+        if key not in self._known:
+            self._known[key] = self._new(shipped)
+        return self._known[key]
+
+    def _new(self, shipped: Shipped) -> Examples:
         request = self.request
         columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
         examples = shipped_rows.read(shipped, self.data, columns=columns, label_separator=request.label_separator)
@@ -192,7 +201,7 @@ def _entry(shipped: Shipped, judged: Judged, measured: baselines.Speed | None) -
 
 def _data(request: CheckRequest, paths: Sequence[Path]) -> Path:
     if request.data is not None:
-        if not request.data.exists():
+        if not request.data.is_file() and not request.data.is_dir():
             raise InputError(f"--data must be a file with labelled rows. Received: {request.data} (no such file).")
         return request.data
     found = bundled_rows(paths[0].parent)

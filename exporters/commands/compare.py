@@ -13,6 +13,7 @@ from exporters.request import parse_size, parse_targets
 from models_tf.checkpoints.atomic_files import write_files
 from models_tf.errors import InputError
 from models_tf.folders.output_folder import absolute
+from models_tf.folders.output_path import check_path
 
 DESCRIPTION = (
     "Compare exports: size, accuracy with its interval and latency of every file, the frontier, and the picks."
@@ -75,6 +76,7 @@ def _form(given: str | None, output: Path | None) -> str:
 
 
 def _check_output(output: Path, *, force: bool) -> None:
+    check_path(output)
     if output.is_dir():
         raise InputError(f"--output of compare is a file. Received: {output}, a folder.")
     if not output.parent.is_dir():

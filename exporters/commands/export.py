@@ -36,7 +36,8 @@ exit codes:
   4 instructions (check --max-instruction-ratio)
   5 parity
   6 scheme not reached
-  3 to 6 still write the files and the report; 1 and 2 write nothing.
+  7 run: a runtime cannot run a file
+  3 to 6 still write the files and the report; 1, 2 and 7 write nothing.
 """
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from exporters.request import TARGETS
 from models_tf import registry
 from models_tf.errors import InputError
+from models_tf.folders.output_path import check_path
 from models_tf.tasks import TASKS
 from quantize import recipe as recipes
 
@@ -60,5 +61,6 @@ def add_recipe(group: Any, default: str) -> None:
 
 def check_output_file(path: Path, flag: str) -> None:
     """Before the work starts: a file can be written there."""
+    check_path(path, flag)
     if path.is_dir() or not path.parent.is_dir():
         raise InputError(f"{flag} must be a file in a folder that exists. Received: {path}.")

@@ -14,14 +14,15 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
+from exporters import system_limits
 from exporters.commands.parser import PROGRAM, Parser
 from exporters.console import terminal as console
 from exporters.console.native_log import open_closed_streams, quiet_native_output
 from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_INPUT, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_PASS, ExportError
-from models_tf import extras, registry
+from models_tf import extras, limits, registry
 from models_tf.errors import InputError, naming_flags
-from models_tf.folders import open_folders
+from models_tf.folders import open_folders, temporary
 
 DISTRIBUTION = "export-mobile"
 EXPORT = "export"
@@ -114,12 +115,23 @@ def _dispatch(arguments: list[str]) -> int:
     if getattr(options, "version", False):
         return _version()
     options.command = shlex.join(typed)
+    limits.check_environment()
     heavy = name not in LIGHT
     if heavy:
-        extras.require(extras.EXPORT, "An export" if name == EXPORT else f"{PROGRAM} {name}")
+        purpose = "An export" if name == EXPORT else f"{PROGRAM} {name}"
+        extras.require(extras.EXPORT, purpose)
+        system_limits.check(purpose)
+        from exporters.console.sockets import import_http_without_a_socket
+
+        import_http_without_a_socket()
     with quiet_native_output(enabled=heavy and not options.debug) as streams:
         terminal = Terminal(*streams)
-        with contextlib.closing(terminal), naming_flags():
+        with (
+            contextlib.closing(terminal),
+            temporary.own_place(),
+            naming_flags(),
+            limits.override(**limits.parse(options.limit)),
+        ):
             return command(name).run(options, terminal)
 
 

@@ -40,6 +40,13 @@ class Parser(argparse.ArgumentParser):
         text = f"also show {self._titles()}" if self._rare else argparse.SUPPRESS  # then the same as --help
         group.add_argument("--help-all", action=_HelpAll, nargs=0, default=argparse.SUPPRESS, help=text)
         group.add_argument("--debug", action="store_true", help="show tracebacks and the output of libraries")
+        group.add_argument(
+            "--limit",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="change a limit on what is read, such as rows=1000 (see docs/limits.md)",
+        )
         return group
 
     def read(self, arguments: list[str]) -> argparse.Namespace:

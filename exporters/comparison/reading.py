@@ -1,22 +1,22 @@
 """Reads report.json of an export, versions 1 and 2, as candidates. What is damaged is an `InputError` in one line."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from exporters.comparison.candidate import Accuracy, Candidate, Source, interval
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.errors import InputError
+from models_tf.folders.real_path import real_path
 
 REPORT = "report.json"
 VERSIONS = (1, 2)
-_LARGEST_BYTES = 64 << 20
 
 
 def read_reports(paths: Sequence[Path]) -> list[Candidate]:
     """The model files of all reports, in their order; a report that is given twice counts once."""
-    places = list({_place(path).resolve(): _place(path) for path in paths}.values())
+    places = list({real_path(_place(path)): _place(path) for path in paths}.values())
     names = _names(places)
     return [one for place in places for one in _candidates(place, names[place])]
 
@@ -27,7 +27,7 @@ def _place(path: Path) -> Path:
 
 def _names(places: Sequence[Path]) -> dict[Path, str]:
     """The folder of each report, with as much of its path as tells it from the others."""
-    parts = {place: place.resolve().parts[1:-1] or (place.name,) for place in places}
+    parts = {place: real_path(place).parts[1:-1] or (place.name,) for place in places}
     # The file itself belongs to the name where a folder holds several.
     folders = list(parts.values())
     parts = {place: (*found, place.name) if folders.count(found) > 1 else found for place, found in parts.items()}
@@ -55,16 +55,10 @@ def _short(error: Exception) -> str:
 
 def _document(path: Path) -> Mapping[str, Any]:
     try:
-        if path.stat().st_size > _LARGEST_BYTES:
-            raise InputError(
-                f"{path} must be a report of an export. Received: a file of {path.stat().st_size:,} bytes."
-            )
-        document = json.loads(path.read_bytes())
+        document = read_json_file(path, f"{path} must be a report of an export.")
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"compare needs export folders or their {REPORT}. Received: {path} ({reason}).") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} must be a report of an export. Received: a file that is not JSON.") from error
     if not isinstance(document, dict) or "report_version" not in document:
         raise InputError(f"{path} must be a report of an export. Received: another kind of JSON.")
     if document["report_version"] not in VERSIONS:

@@ -48,6 +48,11 @@ class Examples(Protocol):
         """Notes of the reader, for the report."""
         ...
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Those of the rows in their file, from 1, if they are a sample of it; empty if they are all of its rows."""
+        ...
+
     def __len__(self) -> int: ...
 
     def take(self, indices: Sequence[int]) -> "Examples": ...
@@ -173,6 +178,7 @@ def _load(request: ExportRequest, reader: Reader, *, calibrate: bool, bundled: P
             calibration=None,
             calibration_source="not needed",
             notes=examples.notes,
+            numbers=examples.numbers,
         )
     if not calibrate:
         return loaded
@@ -234,7 +240,7 @@ def _split(rows: Rows, seed: int, most: int) -> Rows:
         calibration=sampled,
         calibration_source=rows.source,
         notes=(*rows.notes, note),
-        numbers=tuple(row + 1 for row in kept),
+        numbers=tuple(rows.numbers[row] if rows.numbers else row + 1 for row in kept),
     )
 
 

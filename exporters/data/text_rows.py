@@ -13,12 +13,18 @@ from exporters.formats.runners import Feed, Outputs
 from exporters.formats.tensor_names import FEATURES, LOGITS, TEXT
 from exporters.verification.evaluate import score
 from models_tf.data import DEFAULT_SEPARATOR, Row, labels_of, read_table
+from models_tf.data.held import hold, text_bytes
 from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.tasks.decisions import Decisions
 from models_tf.tasks.judged import Judged, of_labels
 from models_tf.tasks.rows import GUESSED, Columns, Pick
 from models_tf.tasks.score import Score
+
+# Logits of one label in all the files that are compared, of which there are up to a dozen.
+_ANSWER_BYTES = 48
+# Different fields of labels whose meaning is remembered.
+_KNOWN_FIELDS = 10_000
 
 # Texts -> features int8 [rows, time, feature].
 Project: TypeAlias = Callable[[Sequence[bytes]], np.ndarray]
@@ -56,6 +62,7 @@ class TextRows:
     project: Project | None
     labels: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
 
     @property
     def labelled(self) -> bool:
@@ -66,7 +73,8 @@ class TextRows:
 
     def take(self, indices: Sequence[int]) -> "TextRows":
         targets = None if self.targets is None else self.targets[list(indices)]
-        return dataclasses.replace(self, keys=[self.keys[i] for i in indices], targets=targets)
+        numbers = tuple(self.numbers[i] for i in indices) if self.numbers else ()
+        return dataclasses.replace(self, keys=[self.keys[i] for i in indices], targets=targets, numbers=numbers)
 
     def chunks(self, most: int) -> Iterator[Feed]:
         """Texts and their features; long sequences would not fit in memory together."""
@@ -123,16 +131,26 @@ class TextReader:
     label_separator: str = DEFAULT_SEPARATOR
 
     def read(self, path: Path) -> TextRows:
-        rows = self._table(path, labelled=True)
-        targets = _targets(rows, path, self.labels, self.label_separator if self.multi_label else None)
+        answers = _Answers(path, self.labels, self.label_separator if self.multi_label else None)
+        answered = ((clean_text(row.text), answers.of(row)) for row in self._table(path, labelled=True))
+        held = hold(answered, lambda row: text_bytes(row[0]) + _ANSWER_BYTES * len(self.labels))
+        if not held.rows:
+            raise InputError(f"{path} must have rows under its header. Received: none.")
+        sampled = len(held.rows) < held.total
         return TextRows(
-            keys=[row.text for row in rows], targets=targets, project=self.project, labels=tuple(self.labels)
+            keys=[text for text, _ in held.rows],
+            targets=answers.table([found for _, found in held.rows]),
+            project=self.project,
+            labels=tuple(self.labels),
+            notes=held.note(path),
+            numbers=tuple(place + 1 for place in held.places) if sampled else (),
         )
 
     def read_texts(self, path: Path, pick: Pick | None = None) -> TextRows:
-        texts = [row.text for row in self._table(path, labelled=False) if row.text.strip()]
+        rows = self._table(path, labelled=False)
+        texts = hold((clean_text(row.text) for row in rows if row.text.strip()), text_bytes).rows
         if not texts:
-            raise InputError(f"{path} must have texts to calibrate with. Received: only empty ones.")
+            raise InputError(f"{path} must have texts to calibrate with. Received: none, or only empty ones.")
         picked = texts if pick is None else [texts[i] for i in pick(len(texts))]
         return TextRows(keys=picked, targets=None, project=self.project)
 
@@ -141,31 +159,51 @@ class TextReader:
         texts = [" ".join(generator.choices(_PROBE_WORDS, k=generator.randint(0, 12))) for _ in range(_PROBE_ROWS)]
         return TextRows(keys=texts, targets=None, project=self.project)
 
-    def _table(self, path: Path, *, labelled: bool) -> list[Row]:
-        rows = list(read_table(path, self.columns.text, self.columns.label, labelled=labelled))
-        if not rows:
-            raise InputError(f"{path} must have rows under its header. Received: none.")
-        return [dataclasses.replace(row, text=clean_text(row.text)) for row in rows]
+    def _table(self, path: Path, *, labelled: bool) -> Iterator[Row]:
+        return read_table(path, self.columns.text, self.columns.label, labelled=labelled)
 
 
-def _targets(rows: list[Row], path: Path, labels: Sequence[str], separator: str | None) -> np.ndarray:
-    """Label numbers; with a separator, which several labels a row have between them, a table of 0 and 1."""
-    number = {label: i for i, label in enumerate(labels)}
-    parts = [labels_of(row, path, separator) for row in rows]
-    for row, names in zip(rows, parts, strict=True):
-        for name in names:
-            if name not in number:
-                raise InputError(f"{path} row {row.line}: the model has no label {name!r}. It has {_shorten(labels)}.")
-    if len({name for names in parts for name in names}) < 2 and len(labels) > 1:
-        raise InputError(
-            f"{path} must have at least 2 different labels to measure accuracy. Received: {parts[0]} only."
-        )
-    if separator is None:
-        return np.array([number[names[0]] for names in parts], np.int64)
-    table = np.zeros((len(rows), len(labels)), bool)
-    for i, names in enumerate(parts):
-        table[i, [number[name] for name in names]] = True
-    return table
+class _Answers:
+    """The numbers of the labels of rows. Every row of a file is looked at, also one that is not kept."""
+
+    def __init__(self, path: Path, labels: Sequence[str], separator: str | None) -> None:
+        self._path, self._labels, self._separator = path, labels, separator
+        self._number = {label: i for i, label in enumerate(labels)}
+        self._fields: dict[str | tuple[str, ...], tuple[int, ...]] = {}
+        self._seen: set[int] = set()
+
+    def of(self, row: Row) -> tuple[int, ...]:
+        found = self._fields.get(row.label)
+        if found is None:
+            found = tuple(map(self._numbered(row), labels_of(row, self._path, self._separator)))
+            self._seen.update(found)
+            if len(self._fields) < _KNOWN_FIELDS:
+                self._fields[row.label] = found
+        return found
+
+    def table(self, rows: Sequence[tuple[int, ...]]) -> np.ndarray:
+        """Label numbers; with a separator, which several labels a row have between them, a table of 0 and 1."""
+        if len(self._seen) < 2 and len(self._labels) > 1:
+            seen = [self._labels[number] for number in self._seen]
+            raise InputError(
+                f"{self._path} must have at least 2 different labels to measure accuracy. Received: {seen} only."
+            )
+        if self._separator is None:
+            return np.array([numbers[0] for numbers in rows], np.int64)
+        table = np.zeros((len(rows), len(self._labels)), bool)
+        for i, numbers in enumerate(rows):
+            table[i, list(numbers)] = True
+        return table
+
+    def _numbered(self, row: Row) -> Callable[[str], int]:
+        def number(name: str) -> int:
+            if name not in self._number:
+                raise InputError(
+                    f"{self._path} row {row.line}: the model has no label {name!r}. It has {_shorten(self._labels)}."
+                )
+            return self._number[name]
+
+        return number
 
 
 def _shorten(labels: Sequence[str], limit: int = 10) -> str:

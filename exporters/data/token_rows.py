@@ -46,6 +46,10 @@ class TokenRows:
         return () if self.task_rows is None else self.task_rows.notes
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        return () if self.task_rows is None else self.task_rows.numbers
+
+    @property
     def one_segment(self) -> bool:
         """Whether all tokens are of segment 0."""
         return not self.inputs[SEGMENTS].any()

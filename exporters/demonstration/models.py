@@ -4,7 +4,6 @@ A browser has no custom ops, so of projection models only the bytes-in files run
 or output. The page itself decides the same again, and shows the reason.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from exporters.formats.tensor_names import MEDIAPIPE
 from exporters.runtimes.npm import LITERT_JS, ORT_WEB
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.errors import InputError
 
 PROJECTION, TOKENS = "projection.json", "model.json"
@@ -57,9 +57,9 @@ def read_model(folder: Path) -> WebModel:
 
 def _listed(folder: Path, name: str) -> Mapping[str, Any]:
     try:
-        document = json.loads((folder / name).read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{folder / name} must be JSON. Received: {str(error)[:120]}. Export again.") from error
+        document = read_json_file(folder / name)
+    except OSError as error:
+        raise InputError(f"{folder / name} must be JSON. Received: {error.strerror}. Export again.") from error
     files = document.get("files") if isinstance(document, dict) else None
     if not isinstance(files, dict):
         raise InputError(f"{folder / name} must list the model files. Received: {str(files)[:40]}. Export again.")

@@ -14,6 +14,7 @@ from exporters.demonstration.models import WebModel
 from exporters.example_files import example_folder
 from exporters.runtimes.npm import LITERT_JS, LITERT_UTILS, ORT_WEB, REMEDY, node_modules
 from models_tf.errors import InputError
+from models_tf.folders.real_path import real_path
 
 START = "index.html"
 MODELS = "models.json"
@@ -46,8 +47,8 @@ class Kept:
 
     def inside(self) -> Path:
         """The file itself; InputError if it is not a file of the folder any more, or a link out of it."""
-        real = self.path.resolve()
-        if not real.is_relative_to(self.root.resolve()) or not real.is_file():
+        real = real_path(self.path)
+        if not real.is_relative_to(real_path(self.root)) or not real.is_file():
             raise InputError(f"{self.path} must be a file inside of {self.root}. Received: a link, or no file.")
         return real
 
@@ -95,7 +96,7 @@ def _names(folders: Sequence[Path]) -> list[str]:
     """A plain name of its own for each folder, for addresses and for folders of any system."""
     names: list[str] = []
     for folder in folders:
-        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip(".-")[:80] or "model"
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", real_path(folder).name).strip(".-")[:80] or "model"
         tries = (plain if number == 1 else f"{plain}-{number}" for number in range(1, len(folders) + 1))
         names.append(next(name for name in tries if name not in names))
     return names

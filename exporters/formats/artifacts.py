@@ -15,11 +15,13 @@ from exporters.formats.base import Artifact, Calibration, Format
 from exporters.formats.graph import Graph
 from exporters.formats.model_file import ModelFile
 from exporters.formats.runners import Runner
+from models_tf import memory
 from models_tf.errors import InputError
 from quantize.errors import RecipeError
 from quantize.recipe import RECIPES, Recipe
 
 FLOAT = RECIPES["float32"]
+_LARGE_BYTES = 64_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,7 @@ class Converted:
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """An artifact on disk. It is parsed once, and loaded once into its runtime."""
+    """An artifact on disk. It is parsed once, and loaded once into its runtime, until it is to `forget` both."""
 
     name: str
     format: Format[Any, Any]
@@ -65,6 +67,29 @@ class Placed:
             self._runners[inputs] = self.format.runner(self.file, inputs=inputs, rows=rows)
         return self._runners[inputs]
 
+    @property
+    def runner_name(self) -> str:
+        """That of its runner, without loading it."""
+        return f"{self.name} on {self.format.runtime}"
+
+    @property
+    def is_large(self) -> bool:
+        """Whether copies of it count: such files are in memory one at a time."""
+        return self.path.stat().st_size >= _LARGE_BYTES
+
+    def forget(self) -> None:
+        """Gives the memory of a large file back. It is read again when it is asked for."""
+        if self.is_large:
+            self.__dict__.pop("file", None)
+            self._runners.clear()
+
+
+def forget(placed: Iterable[Placed]) -> None:
+    """Gives the memory of large files back to the system."""
+    for one in placed:
+        one.forget()
+    memory.give_back()
+
 
 def usable(formats: Iterable[str], *recipes: Recipe) -> list[Format[Any, Any]]:
     """The formats of these names. One that lacks one of the recipes is refused."""
@@ -79,8 +104,8 @@ def usable(formats: Iterable[str], *recipes: Recipe) -> list[Format[Any, Any]]:
 
 
 def convert(graph: Graph, target: Format[Any, Any]) -> Converted:
-    """The float model of the graph."""
-    return Converted(format=target, graph=graph, model=target.convert(graph))
+    """The float model of the graph. The weights of its function are not held any longer."""
+    return Converted(format=target, graph=graph.without_function(), model=target.convert(graph))
 
 
 def convert_all(graph: Graph, formats: Iterable[str], *recipes: Recipe) -> list[Converted]:

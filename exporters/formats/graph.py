@@ -1,7 +1,7 @@
 """`Graph`: the inference function to convert, with the names, static shapes and signatures of its files."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +69,10 @@ class Graph:
     def calibration_threads(self) -> int:
         return _TOKEN_THREADS if self.projection is None else 1
 
+    def without_function(self) -> "Graph":
+        """All that is known of it, once it is converted: the function holds the weights."""
+        return replace(self, function=_converted)
+
     def traced(self, rows: int | None = 1, *, any_length: bool = False) -> Any:
         """The concrete function for `rows` rows (None: any number), traced once for all formats.
 
@@ -81,6 +85,10 @@ class Graph:
             }
             self._traced[rows, any_length] = trace(self.function, shapes)
         return self._traced[rows, any_length]
+
+
+def _converted(**_values: Any) -> Any:
+    raise RuntimeError("the graph is converted, its function is gone")
 
 
 def trace(function: Callable[..., Any], inputs: Mapping[str, tuple[tuple[int | None, ...], str]]) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from models_tf import limits
 from models_tf.errors import InputError
 from quantize.recipe import Recipe, entry
 
@@ -147,6 +148,9 @@ def read(source: Path | bytes) -> tuple[str, bytes]:
     if isinstance(source, bytes):
         return "The model", source
     try:
+        limits.check("model_bytes", source.stat().st_size, str(source))
+        if not source.is_file() and not source.is_dir():
+            raise InputError(f"{source} must be a file. Received: a device, a pipe or a socket.")
         return source.name, source.read_bytes()
     except OSError as error:
         raise InputError(f"{source} must be a file that can be read. Received: {error.strerror}.") from error

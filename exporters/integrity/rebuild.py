@@ -4,7 +4,6 @@ Model files and what lies beside them must be the same on the same versions. The
 of a run and are not compared.
 """
 
-import json
 import secrets
 import shutil
 import tempfile
@@ -19,6 +18,7 @@ from exporters.report.inputs import InputRecord
 from exporters.report.versions import versions
 from exporters.request_record import from_record
 from models_tf import extras
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.errors import InputError
 from models_tf.folders import manifest
 from models_tf.folders.manifest import Entry, Manifest
@@ -67,8 +67,8 @@ def _report(folder: Path, problems: Sequence[Problem]) -> Mapping[str, Any]:
             f"--rebuild reads {folder / REPORT} as the export wrote it. Received: a missing or changed one."
         )
     try:
-        document = json.loads((folder / REPORT).read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        document = read_json_file(folder / REPORT)
+    except OSError as error:
         raise InputError(f"--rebuild reads {folder / REPORT}. Received: {error}.") from error
     if not isinstance(document, dict):
         raise InputError(f"{folder / REPORT} must be the report of an export. Received: another kind of JSON.")

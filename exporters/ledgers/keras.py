@@ -15,8 +15,9 @@ from exporters.formats.tensor_names import FEATURES, TEXT
 from exporters.shipped.inputs import Feeds
 from exporters.shipped.model import PROJECTION_FILE, REPORT_FILE
 from models_tf import extras
-from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.errors import InputError
+from models_tf.processes import tied
 from models_tf.spec import IDS, MASK, SEGMENTS
 
 _SECONDS = 900
@@ -39,7 +40,7 @@ def answers(folder: Path, feeds: Feeds) -> tuple[dict[str, np.ndarray], ...] | s
         path = os.pathsep.join(filter(None, (packages, os.environ.get("PYTHONPATH"))))
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "exporters.ledgers.keras_worker"],
+                tied([sys.executable, "-m", "exporters.ledgers.keras_worker"]),
                 cwd=place,
                 env={**os.environ, "PYTHONPATH": path},
                 stdin=subprocess.DEVNULL,
@@ -62,7 +63,7 @@ def answers(folder: Path, feeds: Feeds) -> tuple[dict[str, np.ndarray], ...] | s
 def _request(folder: Path) -> dict[str, Any]:
     if not (folder / REPORT_FILE).is_file():
         raise InputError(f"{folder} has no {REPORT_FILE}, which records the request of an export.")
-    document = parse_json((folder / REPORT_FILE).read_bytes(), f"{folder / REPORT_FILE} must be JSON.")
+    document = read_json_file(folder / REPORT_FILE)
     request = document.get("request") if isinstance(document, dict) else None
     if not isinstance(request, dict) or not request:
         raise InputError(f"{folder / REPORT_FILE} records no request.")
@@ -91,7 +92,7 @@ def _feed(folder: Path, rows: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarr
     from models_tf.ops.projection.config import ProjectionConfig
     from models_tf.ops.projection.library import HostProjection
 
-    document = parse_json((folder / PROJECTION_FILE).read_bytes(), f"{folder / PROJECTION_FILE} must be JSON.")
+    document = read_json_file(folder / PROJECTION_FILE)
     host = HostProjection(ProjectionConfig.from_dict(document["config"]))
     return {FEATURES: host.project([row[TEXT] for row in rows])[0]}
 

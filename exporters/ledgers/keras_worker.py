@@ -16,10 +16,12 @@ import numpy as np
 def main() -> int:
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    from exporters.console.sockets import import_http_without_a_socket
     from exporters.request_record import from_record
     from exporters.sources import base as sources
     from models_tf.errors import InputError
 
+    import_http_without_a_socket()
     try:
         with tempfile.TemporaryDirectory() as place:
             request = from_record(json.loads(Path("request.json").read_text()), output=Path(place) / "none")

@@ -18,7 +18,7 @@ from exporters.shipped.bundled import bundled_rows
 from exporters.shipped.inputs import Feeds
 from exporters.shipped.model import REPORT_FILE, model_files
 from exporters.shipped.prepared import Prepared
-from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.errors import InputError, naming_fields
 from models_tf.spec import IDS
 from models_tf.tasks.rows import Columns
@@ -152,7 +152,7 @@ def _model(folder: Path) -> str:
     path = folder / REPORT_FILE
     if not path.is_file():
         return ""
-    document = parse_json(path.read_bytes(), f"{path} must be JSON.")
+    document = read_json_file(path)
     model = document.get("model") if isinstance(document, dict) else None
     if not isinstance(model, dict):
         raise InputError(f"{path} must be the report of an export. Received: another kind of JSON.")

@@ -10,7 +10,7 @@ from typing import Any
 
 from exporters.console.progress import Progress
 from exporters.data import rows
-from exporters.formats import artifacts, base
+from exporters.formats import artifacts, base, trials
 from exporters.formats.base import Artifact
 from exporters.formats.runners import Feed
 from exporters.profiling import parts as profile_parts
@@ -63,6 +63,8 @@ def profile(request: ProfileRequest, *, progress: Progress | None = None, comman
             calibration = rows.calibration_feeds(data, model.graph.input_names)
             files = artifacts.build(converted, recipe, calibration)
             del converted
+        with progress.stage("try files"):
+            trials.try_artifacts(files, lambda name: next(iter(model.timed_rows(name).values())))
         progress.release()  # nothing can be wrong any more with the input or the recipe
         plan, profiles, counted = Plan.of(model.network), [], dict[str, int]()
         described = model.describe()

@@ -17,6 +17,7 @@ from pathlib import Path
 from exporters.runtimes import arm64
 from exporters.runtimes.cache import PartialFolder
 from models_tf.errors import InputError
+from models_tf.processes import tied
 
 _PROGRAMS = {arm64.EMULATOR: "qemu-user", "apt-get": "apt", "dpkg-deb": "dpkg"}
 _DEBIAN = (f"python{arm64.PYTHON}-minimal", f"libpython{arm64.PYTHON}-stdlib", "libstdc++6", "zlib1g")
@@ -116,7 +117,13 @@ def _call(command: Sequence[str], purpose: str) -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, env=environment, check=False
+            tied(command),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            env=environment,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise InputError(

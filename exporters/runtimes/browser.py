@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from models_tf.processes import tied
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = (
     "--headless=new",
@@ -120,7 +122,7 @@ def started(program: str, profile: Path) -> Iterator[Browser]:
     # The browser reads from 3 and writes to 4, whatever numbers the pipes have here.
     script = f'exec 3<&{to_read} 4>&{from_write}; exec "$0" "$@"'
     process = subprocess.Popen(
-        ["/bin/bash", "-c", script, program, *_FLAGS, f"--user-data-dir={profile}"],
+        tied(["/bin/bash", "-c", script, program, *_FLAGS, f"--user-data-dir={profile}"]),
         pass_fds=(to_read, from_write),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

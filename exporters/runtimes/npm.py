@@ -12,6 +12,7 @@ from pathlib import Path
 
 from exporters.runtimes.cache import PartialFolder, cache_folder
 from models_tf.errors import InputError
+from models_tf.processes import tied
 
 ORT_WEB, LITERT_JS, LITERT_UTILS = "onnxruntime-web", "@litertjs/core", "@litertjs/wasm-utils"
 # wasm-utils is a dependency of @litertjs/core that would otherwise come in any later version.
@@ -71,7 +72,7 @@ def _install(npm: str, folder: Path) -> None:
     flags = ("--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", "--prefix", str(folder))
     try:
         done = subprocess.run(
-            [npm, "install", *flags, *packages],
+            tied([npm, "install", *flags, *packages]),
             cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,

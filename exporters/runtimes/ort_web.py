@@ -13,6 +13,7 @@ import numpy as np
 
 from exporters.runtimes import npm
 from exporters.runtimes.row_jobs import Answer, Job
+from models_tf.processes import tied
 
 SCRIPT = Path(__file__).with_name("run_in_ort_web.cjs")
 # Of one file: some seconds for 200 rows of a small one, minutes for one of 100 MB.
@@ -66,7 +67,7 @@ def run(jobs: Sequence[Job], folder: Path) -> list[dict[str, Any]]:
     environment = {**os.environ, "NODE_PATH": str(npm.node_modules(npm.ORT_WEB) or "")}
     try:
         done = subprocess.run(
-            command,
+            tied(command),
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,

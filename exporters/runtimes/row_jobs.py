@@ -19,6 +19,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from models_tf.processes import tied
+
 Row = dict[str, np.ndarray]
 WORKER = Path(__file__).with_name("row_worker.py")
 # Without a sign of life: a row of a large file takes seconds in the emulator, loading it up to a minute.
@@ -146,7 +148,9 @@ def _watch(
     """The file that was begun last, and what went wrong, "" if nothing."""
     last: int | None = None
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        process = subprocess.Popen(
+            tied(command), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
+        )
         try:
             for line in _lines(process.stdout, silent_seconds):
                 if line.startswith("file "):

@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,8 @@ class OpenVino:
     """A .tflite or .onnx file in OpenVINO, on the processor. Inputs are bound by name where the file has them."""
 
     def __init__(self, file: dict[str, Any], _: str) -> None:
+        # It sends events at its import if it finds this package, and works without.
+        sys.modules["openvino_telemetry"] = None  # type: ignore[assignment] # stands for "not installed"
         import openvino
 
         core = openvino.Core()

@@ -37,8 +37,10 @@ def examples_file(
     worked: Worked, placed: Sequence[Placed], parities: Sequence[Parity], *, model: Mapping[str, Any]
 ) -> str:
     """The text of examples.json. `model` is the report's description, `parities` are those of the placed files."""
-    answers = {one.name: one.runner(worked.inputs[one.graph])(worked.feed) for one in placed}
-    limits = tolerances(placed, parities, worked.inputs)
+    limits, answers = tolerances(placed, parities), {}
+    for one in placed:
+        answers[one.name] = one.runner(worked.inputs[one.graph])(worked.feed)
+        one.forget()
     document = {
         "format": FORMAT,
         "about": _ABOUT,

@@ -22,16 +22,14 @@ _STEPS = 2
 _SOFTMAX = 0.5
 
 
-def tolerances(
-    placed: Sequence[Placed], parities: Sequence[Parity], inputs: Mapping[str, tuple[str, ...]]
-) -> dict[str, float | None]:
+def tolerances(placed: Sequence[Placed], parities: Sequence[Parity]) -> dict[str, float | None]:
     """By file name; None if a file gave numbers that are not finite."""
     found = {parity.candidate: parity for parity in parities}
-    return {one.name: _tolerance(one, one.runner(inputs[one.graph]).name, found) for one in placed}
+    return {one.name: _tolerance(one, found) for one in placed}
 
 
-def _tolerance(one: Placed, runner: str, parities: Mapping[str, Parity]) -> float | None:
-    parity = parities[runner]
+def _tolerance(one: Placed, parities: Mapping[str, Parity]) -> float | None:
+    parity = parities[one.runner_name]
     # Probabilities: that of the usual file's logits, which are off by at least twice as much. Bytes-in: that of the
     # text-in file. Text-in: that of the features-in file, fed with padded rows, and so that of the same file as it is.
     same = (PADDED, ROW_BY_ROW)

@@ -1,19 +1,18 @@
 """The rows that come with a bundled model, for an export of it that still lies beside its report."""
 
-import json
 from pathlib import Path
 
 from exporters.shipped.model import REPORT_FILE
 from models_tf import registry
-from models_tf.errors import InputError
+from models_tf.checkpoints.json_text import read_json_file
 
 
 def bundled_rows(folder: Path) -> Path | None:
     """The rows that the export measured on; None if the report does not name a bundled model."""
     try:
-        model = json.loads((folder / REPORT_FILE).read_bytes())["model"]
+        model = read_json_file(folder / REPORT_FILE)["model"]
         if model["bundled"] is not True:
             return None
         return registry.get(model["name"]).bundled_folder(model["task"]) / "eval.tsv"
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, InputError):
+    except (OSError, KeyError, TypeError, ValueError):
         return None

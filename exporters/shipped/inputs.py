@@ -6,6 +6,7 @@ inputs in it. Leaves out what the answers mean.
 
 import base64
 import itertools
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from exporters.formats.tensor_names import FEATURES, SIGNATURE, TEXT, plain_name
 from exporters.formats.texts import as_bytes, holds_projection, takes_bytes
 from exporters.shipped import rows as shipped_rows
 from exporters.shipped.model import open_one
-from models_tf.checkpoints.json_text import parse_json
+from models_tf import limits
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.data import DEFAULT_SEPARATOR
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
@@ -137,7 +139,7 @@ def examples_document(folder: Path) -> dict[str, Any]:
             f"Rows are needed: give --data FILE, or put the file beside its {EXAMPLES_FILE}. "
             f"Received: {folder}, which has none."
         )
-    document = parse_json(path.read_bytes(), f"{path} must be JSON.")
+    document = read_json_file(path)
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise InputError(f'{path} must have "format": "{_FORMAT}". Received: another kind of JSON.')
     return document
@@ -151,7 +153,10 @@ def _feed(example: Mapping[str, Any]) -> dict[str, Any]:
     }
     if FEATURES in given:
         shape = given[FEATURES]["shape"]
-        found = np.frombuffer(zlib.decompress(base64.b64decode(given[FEATURES]["rows"])), np.int8)
+        size = math.prod(shape)
+        limits.check("feature_bytes", size, f"{EXAMPLES_FILE}: the features of a text")
+        inflated = zlib.decompressobj().decompress(base64.b64decode(given[FEATURES]["rows"]), max(size, 1))
+        found = np.frombuffer(inflated, np.int8)
         features = np.zeros(shape, np.int8)
         features[: given["tokens"]] = found.reshape(given["tokens"], *shape[1:])
         feed[FEATURES] = features

@@ -14,6 +14,7 @@ from exporters.formats import base
 from exporters.formats.model_file import ModelFile
 from exporters.formats.tensor_names import FEATURES, LOGITS, PROBABILITIES, TEXT
 from exporters.sources import projection_file, token_file
+from models_tf.bounded_files import read_document
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
@@ -21,7 +22,6 @@ from models_tf.tasks import QUESTION_ANSWERING, TASKS
 
 LABELS_FILE, PROJECTION_FILE, MODEL_FILE, REPORT_FILE = "labels.txt", "projection.json", "model.json", "report.json"
 _WRITTEN_BY = "the folder that `export-mobile` wrote"
-_LARGEST_BYTES = 64 << 20  # of a JSON or label file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,9 +172,7 @@ def _read(path: Path) -> bytes:
         raise InputError(
             f"A file needs {path.name} beside it, from {_WRITTEN_BY}. Received: {path.parent}, which has none."
         )
-    if path.stat().st_size > _LARGEST_BYTES:
-        raise InputError(f"{path} must be at most {_LARGEST_BYTES >> 20} MB. Received: {path.stat().st_size} bytes.")
-    return path.read_bytes()
+    return read_document(path)
 
 
 def _field(document: dict[str, Any], key: str, kind: type, name: str) -> Any:

@@ -19,7 +19,7 @@ from exporters.runtimes.row_jobs import Answer, Job
 from exporters.shipped import inputs as shipped_inputs
 from exporters.shipped.inputs import Feeds, Inputs, first_signature
 from exporters.shipped.model import MODEL_FILE, PROJECTION_FILE
-from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.data import DEFAULT_SEPARATOR
 from models_tf.errors import InputError
 from models_tf.ops.projection.library import library_path
@@ -118,6 +118,6 @@ def references(files: Sequence[Prepared], step: Callable[[str], None] = lambda _
 def _multi_label(folder: Path) -> bool:
     for name in (MODEL_FILE, PROJECTION_FILE):
         if (folder / name).is_file():
-            document = parse_json((folder / name).read_bytes(), f"{folder / name} must be JSON.")
+            document = read_json_file(folder / name)
             return isinstance(document, dict) and document.get("multi_label") is True
     return False

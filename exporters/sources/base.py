@@ -25,6 +25,14 @@ class Built(Protocol):
     @property
     def graph(self) -> Graph: ...
 
+    def on_disk(self, folder: Path) -> "Built":
+        """The same, with large weights in a file of the folder until they are asked for."""
+        ...
+
+    def forget(self) -> None:
+        """Gives the memory of the reference back, once files were compared with it."""
+        ...
+
     def is_kept(self, graph: str) -> bool:
         """Whether the files of a graph are part of the output; others are only compared with."""
         ...

@@ -28,6 +28,7 @@ from exporters.verification.verify import Check
 from models_tf.checkpoints import projection as projection_checkpoint
 from models_tf.checkpoints.projection import ProjectionCheckpoint
 from models_tf.errors import InputError
+from models_tf.folders.real_path import real_path
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.library import HostProjection
 from models_tf.spec import TensorSpec
@@ -96,7 +97,7 @@ class ProjectionSource:
         config = self.checkpoint.config
         return {
             "name": self.checkpoint.model_name,
-            "task": self.request.checkpoint_folder.resolve().name,
+            "task": real_path(self.request.checkpoint_folder).name,
             "bundled": self.request.checkpoint is None,
             "num_labels": len(self.checkpoint.labels),
             "multi_label": config.multi_label,
@@ -143,6 +144,12 @@ class ProjectionModel:
     def describe(self) -> dict[str, Any]:
         found = {**self.source.describe(), "any_length": self.model.any_length}
         return {**found, "max_bytes": self.projection.config.max_bytes} if self.projection.config.max_bytes else found
+
+    def on_disk(self, folder: Path) -> "ProjectionModel":  # noqa: ARG002 - it is small
+        return self
+
+    def forget(self) -> None:
+        """It is small."""
 
     def is_kept(self, graph: str) -> bool:
         return graph in self.source.graphs

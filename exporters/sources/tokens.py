@@ -5,6 +5,7 @@ bounded mask, and is compared with the Keras model as read, with PyTorch's mask.
 one row.
 """
 
+import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,17 +25,19 @@ from exporters.formats.runners import Feed, KerasRunner
 from exporters.formats.tensor_names import MARGIN, MEDIAPIPE
 from exporters.request import ExportRequest
 from exporters.self_test.example import Worked
-from exporters.sources.mask import choose_mask
+from exporters.sources.extremes import is_finite, largest_weight
+from exporters.sources.mask import LARGEST_PEAK, ScoresError, choose_mask
 from exporters.sources.mediapipe import check_single_texts, mediapipe_form
 from exporters.sources.token_examples import worked_examples
 from exporters.sources.token_file import token_file
 from exporters.verification import checks
 from exporters.verification.verify import Check
-from models_tf import registry
+from models_tf import memory, registry
 from models_tf.checkpoints import encoder as encoder_checkpoint
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import sequence_length
+from models_tf.checkpoints.tensors_on_disk import TensorFile, TensorsOnDisk
 from models_tf.compress.settings import Compression
 from models_tf.encoder.heads import BASE, CLASSIFICATION, ORDER_LABELS, SENTENCE_ORDER, TOKEN_CLASSIFICATION
 from models_tf.encoder.network import Network
@@ -45,6 +48,7 @@ from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.state import interruption
 
 GRAPH = "model"
+_WEIGHTS = "weights.bin"  # while files are made
 # Labels of random weights.
 _LABELS = {
     CLASSIFICATION: ("0", "1"),
@@ -128,26 +132,40 @@ class TokenSource:
         return loaded
 
     def build(self, rows: Rows) -> "TokenModel":
+        from models_tf.encoder.rewrites.apply import OFF
+
+        shown = _shown(rows)
+        # Products of extreme weights may leave float32's range where the weights themselves do not: then they stay as
+        # they are.
+        for fold in dict.fromkeys((self.request.fold, OFF)):
+            network, rewrites = self._rewritten(rows, shown, fold)
+            if fold != OFF and not is_finite(network.tensors):
+                continue
+            try:
+                mask_value = choose_mask(network, shown, batch=_BATCH)
+            except ScoresError as error:
+                peak = error.peak
+            else:
+                return TokenModel(source=self, network=network, rewrites=rewrites, mask_value=mask_value, shown=shown)
+        raise InputError(
+            f"The model must have attention scores below {LARGEST_PEAK:g} on the rows given. Received: {peak:g}, with "
+            f"a weight of {largest_weight(self.checkpoint)}. Check the checkpoint."
+        )
+
+    def _rewritten(self, rows: Rows, shown: Mapping[str, np.ndarray], fold: str) -> tuple[Network, tuple[str, ...]]:
         from models_tf.encoder.rewrites.apply import apply
 
         checkpoint = self.checkpoint
-        shown = _shown(rows)
-        network, rewrites = apply(
-            Network(config=checkpoint.config, head=checkpoint.head, tensors=checkpoint.tensors),
-            fold=self.request.fold,
-            max_seq_len=self.max_seq_len,
-            one_segment=self._one_segment(rows),
-            any_length=not checkpoint.config.retention,
-            # Only static int8 gains from similar ranges.
-            rows=shown if rows.calibration is not None else None,
-        )
-        return TokenModel(
-            source=self,
-            network=network,
-            rewrites=rewrites,
-            mask_value=choose_mask(network, shown, batch=_BATCH),
-            shown=shown,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # judged by the scores
+            return apply(
+                Network(config=checkpoint.config, head=checkpoint.head, tensors=checkpoint.tensors),
+                fold=fold,
+                max_seq_len=self.max_seq_len,
+                one_segment=self._one_segment(rows),
+                any_length=not checkpoint.config.retention,
+                # Only static int8 gains from similar ranges.
+                rows=shown if rows.calibration is not None else None,
+            )
 
     def _one_segment(self, rows: Rows) -> bool:
         """Tags are for single texts; otherwise the data tells whether there are pairs; without data there may be."""
@@ -194,6 +212,19 @@ class TokenModel:
             any_length=function.any_length,
             mediapipe=self.source.mediapipe,
         )
+
+    def on_disk(self, folder: Path) -> "TokenModel":
+        file, checkpoint = TensorFile(folder / _WEIGHTS), self.source.checkpoint
+        resting = dataclasses.replace(checkpoint, tensors=TensorsOnDisk(checkpoint.tensors, file))
+        return dataclasses.replace(
+            self,
+            source=dataclasses.replace(self.source, checkpoint=resting),
+            network=dataclasses.replace(self.network, tensors=TensorsOnDisk(self.network.tensors, file)),
+        )
+
+    def forget(self) -> None:
+        self.__dict__.pop("encoder", None)
+        memory.give_back()
 
     def is_kept(self, graph: str) -> bool:  # noqa: ARG002 - all are
         return True

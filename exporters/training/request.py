@@ -10,11 +10,10 @@ from pathlib import Path
 from exporters.request_fields import check_fields
 from exporters.training import settings as made
 from exporters.training.settings import POWERBERT
-from models_tf import registry
+from models_tf import limits, registry
 from models_tf.compress.settings import Compression
 from models_tf.errors import InputError, naming_fields
 from models_tf.ops.projection.config import FEATURES
-from models_tf.prado.text_config import MAX_SEQ_LEN
 from models_tf.tokenizers.files import TOKENIZER_FILES, VOCAB
 from models_tf.training.settings import TrainingSettings
 from models_tf.training.token_settings import NO_VOCABULARY, TokenSettings
@@ -154,8 +153,9 @@ class TrainRequest:
     def _check_projection(self) -> None:
         if self.features is not None and self.features not in FEATURES:
             raise InputError(f"--features must be one of {', '.join(FEATURES)}. Received: {self.features}.")
-        if self.max_seq_len is not None and not 1 <= self.max_seq_len <= MAX_SEQ_LEN:
-            raise InputError(f"--max-seq-len must be 1 to {MAX_SEQ_LEN}. Received: {self.max_seq_len}.")
+        if self.max_seq_len is not None and self.max_seq_len < 1:
+            raise InputError(f"--max-seq-len must be at least 1. Received: {self.max_seq_len}.")
+        limits.check("tokens", self.max_seq_len or 0, "--max-seq-len")
 
     def _check_tokens(self) -> None:
         wanted = self.compression

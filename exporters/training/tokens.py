@@ -20,6 +20,7 @@ from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.folder import RECORD_FILE
 from models_tf.compress.notes import vocabulary_notes
 from models_tf.errors import InputError
+from models_tf.folders.links import path_inside
 from models_tf.tasks.rows import Columns, TaskRows
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training import student as students
@@ -132,7 +133,7 @@ def record_file(record: dict[str, Any] | None, command: str, resumed: Path | Non
     if record is None:
         return {}
     if resumed is not None and (resumed / RECORD_FILE).is_file():
-        return {RECORD_FILE: (resumed / RECORD_FILE).read_bytes()}
+        return {RECORD_FILE: path_inside(resumed, RECORD_FILE).read_bytes()}
     return {RECORD_FILE: (json.dumps({"command": command, **record}, indent=1) + "\n").encode()}
 
 

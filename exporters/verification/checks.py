@@ -133,19 +133,19 @@ def for_tokens(
     def check(one: Placed, runner: Runner, **options: Any) -> Check:
         return Check(runner=runner, against=keras.name, limit=one.recipe.rtol, relative=True, **options)
 
-    checks, turn = [Check(runner=keras, against=None, precisions=precisions)], threading.Lock()
-    for one in references:
-        name = f"{one.name} on {one.format.runtime}"
+    def in_turn(one: Placed) -> Runner:
         load = functools.partial(one.format.written_runner, one.path, inputs=inputs)
-        runner = OneCall(load, name=name, inputs=inputs, turn=turn)
-        checks.append(check(one, runner, most=REFERENCE_ROWS, scored=False))
+        return OneCall(load, name=one.runner_name, inputs=inputs, turn=turn)
+
+    checks, turn = [Check(runner=keras, against=None, precisions=precisions)], threading.Lock()
+    checks += [check(one, in_turn(one), most=REFERENCE_ROWS, scored=False) for one in references]
     plain = [one for one in placed if one.graph != MEDIAPIPE]
-    checks += [check(one, one.runner(inputs)) for one in plain]
+    checks += [check(one, in_turn(one) if one.is_large else one.runner(inputs)) for one in plain]
     for one in placed:
         if one.graph == MEDIAPIPE:
             checks += _for_mediapipe(one, plain, inputs, check)
     probes = [
-        Check(runner=probe, against=one.runner(given).name, limit=one.recipe.rtol, relative=True, most=PROBE_ROWS)
+        Check(runner=probe, against=one.runner_name, limit=one.recipe.rtol, relative=True, most=PROBE_ROWS)
         for one in placed
         for given in [MEDIAPIPE_INPUTS if one.graph == MEDIAPIPE else inputs]
         for probe in map(FromProbabilities, one.format.other_runtimes(one.path, inputs=given))

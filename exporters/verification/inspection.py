@@ -8,7 +8,7 @@ from typing import Any
 
 from exporters.anatomy.partitions import runtime_plan
 from exporters.anatomy.run import anatomy
-from exporters.formats import zeros
+from exporters.formats import artifacts, zeros
 from exporters.formats.artifacts import Placed
 from exporters.report.report import GRAPH, FileRecord, LayerBytes
 
@@ -16,7 +16,18 @@ _WORKERS = 2
 
 
 def inspect(placed: Sequence[Placed]) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
-    """Records of the model files, as they are on disk, and what is wrong with them."""
+    """Records of the model files, as they are on disk, and what is wrong with them. Large files are read in turn."""
+    records, problems = list[FileRecord](), list[str]()
+    for group in ([one for one in placed if not one.is_large], *([one] for one in placed if one.is_large)):
+        found, wrong = _inspect(group)
+        records += found
+        problems += wrong
+        artifacts.forget(group)
+    order = [one.name for one in placed]
+    return tuple(sorted(records, key=lambda record: order.index(record.name))), tuple(problems)
+
+
+def _inspect(placed: Sequence[Placed]) -> tuple[list[FileRecord], list[str]]:
     with ThreadPoolExecutor(_WORKERS) as pool:
         # Each runtime is asked in a process of its own, and compression is native code: both leave this thread free.
         plans = [pool.submit(runtime_plan, one.file) for one in placed]
@@ -26,7 +37,7 @@ def inspect(placed: Sequence[Placed]) -> tuple[tuple[FileRecord, ...], tuple[str
             _record(one, plan=plan.result().to_dict(), gzip_bytes=size.result())
             for one, plan, size in zip(placed, plans, zipped, strict=True)
         ]
-    return tuple(records), tuple(problems)
+    return records, problems
 
 
 def others(paths: Iterable[Path]) -> tuple[FileRecord, ...]:

@@ -52,6 +52,7 @@ def latencies(
                         runs=len(times),
                     )
                 )
+        one.forget()
     notes = [
         f"{name} was not timed at {', '.join(map(str, lengths))} tokens: {reason}."
         for (name, reason), lengths in failed.items()

@@ -41,7 +41,14 @@ BERT_BASE: dict[str, Any] = {
     "layer_norm_eps": 1e-12,
     "pad_token_id": 0,
 }
-PRESETS: dict[str, dict[str, Any]] = {"base": BERT_BASE}
+BERT_LARGE: dict[str, Any] = {
+    **BERT_BASE,
+    "hidden_size": 1024,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "intermediate_size": 4096,
+}
+PRESETS: dict[str, dict[str, Any]] = {"base": BERT_BASE, "large": BERT_LARGE}
 NOT_SUPPORTED = (
     must_be("position_embedding_type", "absolute", remedy="relative positions are not supported"),
     must_be("is_decoder", False, remedy="decoders are not supported, give an encoder"),

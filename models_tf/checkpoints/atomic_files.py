@@ -4,8 +4,10 @@ A full disk leaves the earlier files as they were and nothing beside them.
 """
 
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes], *, remove_first: str | None = None) -> None:
@@ -24,6 +26,20 @@ def write_files(folder: Path, contents: Mapping[str, bytes], *, remove_first: st
     except BaseException:
         for temporary in temporaries.values():
             temporary.unlink(missing_ok=True)
+        raise
+
+
+def copy_file(folder: Path, name: str, stream: IO[bytes]) -> None:
+    """Writes one file of any size from a stream."""
+    temporary = folder / f".{name}.tmp"
+    try:
+        with temporary.open("wb") as file:
+            shutil.copyfileobj(stream, file, 1 << 20)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(folder / name)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models_tf.checkpoints.document import ACTIVATIONS, Document, spelling
-from models_tf.encoder.config import MAX_SIZE, MAX_VOCABULARY, EncoderConfig
+from models_tf.encoder.config import MAX_IDS, MAX_SIZE, EncoderConfig
 from models_tf.errors import InputError
 
 Values = Mapping[str, Any]
@@ -56,9 +56,9 @@ class ConfigTable:
                     values[field.name] = found
         try:
             return EncoderConfig(**self.complete(reader, values))
-        except InputError:
-            raise
         except ValueError as error:
+            if str(error).startswith(f"{where}: "):
+                raise
             raise InputError(f"{where}: {error}") from error
 
     def to_document(self, config: EncoderConfig, document: Values) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def optional_rate(key: str) -> Field:
 
 
 def vocabulary(default: int) -> Field:
-    return integer("vocab_size", default, high=MAX_VOCABULARY)
+    return integer("vocab_size", default, high=MAX_IDS)
 
 
 def last_rows(*, hidden_dropout: float, attention_dropout: float) -> tuple[Field, ...]:

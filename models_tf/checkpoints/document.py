@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from models_tf import limits
 from models_tf.data.labels import is_storable
 from models_tf.encoder.config import MAX_SIZE
 from models_tf.errors import InputError
@@ -95,9 +96,11 @@ class Document:
         """The names of `id2label` by number; without it as many LABEL_n as `num_labels` says."""
         table, count = self.values.get("id2label"), self.values.get("num_labels")
         if table is None:
+            limits.check("labels", self.integer("num_labels", DEFAULT_NUM_LABELS), f"{self.where}: `num_labels`")
             return [f"LABEL_{number}" for number in range(self.integer("num_labels", DEFAULT_NUM_LABELS))]
         if not isinstance(table, dict) or not table:
             self.fail("id2label", "an object of numbers and labels", table)
+        limits.check("labels", len(table), f"{self.where}: `id2label`")
         names = {int(key) if _is_number(key) else key: name for key, name in table.items()}
         if set(names) != set(range(len(table))):
             self.fail("id2label", f"numbered from 0 to {len(table) - 1} without gaps", ", ".join(map(str, table)))

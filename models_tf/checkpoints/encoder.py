@@ -46,7 +46,7 @@ class EncoderCheckpoint:
     config: EncoderConfig
     head: Head
     labels: list[str]
-    tensors: dict[str, np.ndarray]
+    tensors: Mapping[str, np.ndarray]
     tokenizer_files: dict[str, bytes] = field(default_factory=dict)
     document: dict[str, Any] = field(default_factory=dict)
     trained: bool = True

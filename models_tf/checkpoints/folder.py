@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from models_tf.checkpoints import hub
-from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.errors import InputError
 from models_tf.tokenizers.files import TOKENIZER_FILES
 
@@ -44,7 +44,7 @@ def read_document(folder: Path) -> dict[str, Any]:
             f"Checkpoint folder {folder} lacks {CONFIG_FILE}: give the folder that `save_pretrained` or "
             "`export-mobile train` wrote."
         )
-    document = parse_json(path.read_bytes(), f"{path} must be JSON.")
+    document = read_json_file(path)
     if not isinstance(document, dict):
         raise InputError(f"{path} must hold a JSON object. Received: {type(document).__name__}.")
     return document

@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from models_tf import registry
+from models_tf import limits, registry
+from models_tf.bounded_files import read_document
 from models_tf.checkpoints.atomic_files import write_files
-from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.data.labels import is_storable
 from models_tf.errors import InputError
+from models_tf.folders.links import path_inside
 
 FORMAT = "export-mobile/1"
 CONFIG_FILE, WEIGHTS_FILE, LABELS_FILE = "config.json", "model.safetensors", "labels.txt"
@@ -143,7 +145,7 @@ def _tensor_name(variable: Any) -> str:
 
 
 def _read_document(path: Path) -> dict[str, Any]:
-    document = parse_json(path.read_bytes(), f"{path} must be JSON.")
+    document = read_json_file(path)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         received = document.get("format") if isinstance(document, dict) else type(document).__name__
         raise InputError(f'{path} must have "format": "{FORMAT}". Received: {received!r}.')
@@ -160,10 +162,11 @@ def _read_document(path: Path) -> dict[str, Any]:
 
 def _read_labels(path: Path) -> list[str]:
     try:
-        lines = path.read_bytes().decode("utf-8-sig").split("\n")
+        lines = read_document(path_inside(path.parent, path.name)).decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} must be UTF-8, one label per line. Received: {error}.") from error
     labels = [line.removesuffix("\r") for line in (lines[:-1] if not lines[-1] else lines)]
+    limits.check("labels", len(labels), str(path))
     for number, label in enumerate(labels, start=1):
         if not is_storable(label):
             received = f"{label!r} in line {number}" if label else f"an empty line {number}"

@@ -4,11 +4,11 @@ The safetensors library checks the file (header, offsets, length); the values ar
 does not know BF16. Nothing is mapped into memory: a file that shrinks meanwhile is an error, not a crash.
 """
 
-import json
 from pathlib import Path
 
 import numpy as np
 
+from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
 
 _FLOATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
@@ -28,7 +28,7 @@ class SafetensorsFile:
             raise InputError(_what_else(path, error)) from error
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(length))
+            header = parse_json(file.read(length), f"{path} must have a header in JSON.")
         header.pop("__metadata__", None)
         self._entries = header
         self._begin = 8 + length

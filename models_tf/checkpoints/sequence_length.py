@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models_tf.checkpoints.folder import TRAINING_FILE
-from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +39,6 @@ def trained_length(folder: Path) -> int | None:
     path = folder / TRAINING_FILE
     if not path.is_file():
         return None
-    document = parse_json(path.read_bytes(), f"{path} must be JSON.")
+    document = read_json_file(path)
     length = document.get("max_seq_len") if isinstance(document, dict) else None
     return length if isinstance(length, int) and not isinstance(length, bool) and length > 0 else None

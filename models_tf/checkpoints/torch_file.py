@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from models_tf import extras
+from models_tf import extras, limits
 from models_tf.errors import InputError
 
 # Before it, a file could execute code in spite of `weights_only` (CVE-2025-32434).
@@ -50,6 +50,9 @@ class TorchFile:
         for name, value in tensors.items():
             if not isinstance(value, torch.Tensor):
                 raise InputError(f"{path} must hold tensors by name. Received: {name} of {type(value).__name__}.")
+            # One stored value can stand for a tensor of any size.
+            ratio = value.numel() * value.element_size() // max(path.stat().st_size, 1)
+            limits.check("tensor_ratio", ratio, f"{path}: tensor {name}")
         self._tensors = tensors
 
     @property

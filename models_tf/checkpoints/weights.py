@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.checkpoints.safetensors_file import SafetensorsFile
 from models_tf.checkpoints.torch_file import TorchFile
 from models_tf.errors import InputError
@@ -80,7 +80,7 @@ def open_weights(folder: Path) -> WeightFiles:
 
 
 def _parts(index: Path, reader: Callable[[Path], WeightFile]) -> dict[str, WeightFile]:
-    document = parse_json(index.read_bytes(), f"{index} must be JSON.")
+    document = read_json_file(index)
     table = document.get("weight_map") if isinstance(document, dict) else None
     if not isinstance(table, dict) or not table or not all(isinstance(file, str) for file in table.values()):
         raise InputError(f'{index} must have "weight_map", an object of tensor and file names.')

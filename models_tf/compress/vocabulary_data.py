@@ -4,15 +4,15 @@ Tables (.tsv .csv .jsonl), tagged words (.conll .conllu), SQuAD for question ans
 also as .gz. Texts count in full, however long. Tokens that always stay are in `models_tf/tokenizers/vocabulary.py`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from models_tf.data import Row, TaggedRow
-from models_tf.data.table import JSON_SUFFIXES, TEXT_COLUMNS, file_suffix, read_lines, read_table
+from models_tf.data.lines import read_lines
+from models_tf.data.table import JSON_SUFFIXES, TEXT_COLUMNS, file_suffix, read_table
 from models_tf.data.tagged import read_tagged
 from models_tf.data.text import clean_text
 from models_tf.data.unlabelled import TABLE_SUFFIXES, TEXT_SUFFIXES, read_sentences
@@ -25,9 +25,10 @@ from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.tokenizers.vocabulary import Vocabulary
 
 _CHUNK = 512
+_CHUNK_SIZE = 1 << 22  # letters of texts, words of sentences
 # Maximum tokens of a sentence given as words: beyond any model's positions.
 _LONGEST = 2048
-Item = TypeVar("Item")
+Item = TypeVar("Item", bound=Sized)
 
 
 def used_tokens(
@@ -119,6 +120,14 @@ def _of_words(tokenizer: Tokenizer, vocabulary: Vocabulary, sentences: Iterable[
 
 
 def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
-    rest = iter(items)
-    while chunk := list(islice(rest, _CHUNK)):
+    """Some texts or sentences at a time, fewer if they are long."""
+    chunk: list[Item] = []
+    size = 0
+    for item in items:
+        chunk.append(item)
+        size += len(item)
+        if len(chunk) == _CHUNK or size > _CHUNK_SIZE:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
         yield chunk

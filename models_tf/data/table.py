@@ -4,15 +4,16 @@ A TSV or CSV file without a header is read when its columns are given as numbers
 """
 
 import csv
-import gzip
 import itertools
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, NamedTuple
 
+from models_tf import limits
 from models_tf.checkpoints.json_text import parse_json
+from models_tf.data.held import text_bytes
+from models_tf.data.lines import read_lines
 from models_tf.errors import InputError
 
 TEXT_COLUMNS = ("text", "sentence", "utterance")
@@ -29,16 +30,17 @@ PAIR_COLUMNS = (
 _DELIMITERS = {".tsv": "\t", ".csv": ","}
 _TAGGED = (".conll", ".conllu")
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
-# A field of 256 MB: far above any text, far below memory.
-csv.field_size_limit(1 << 28)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):  # a file has millions, and these are made three times as fast as dataclasses
     text: str
     label: str | tuple[str, ...]  # a tuple for a JSON list
     line: int  # 1 is the first line of the file
     pair: str | None = None  # the second text
+
+    def held_bytes(self) -> int:
+        """What it takes in memory."""
+        return text_bytes(self.text, self.pair)
 
 
 def read_table(
@@ -72,18 +74,6 @@ def read_table(
         yield from _read_json(read_lines(path), path, columns)
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file, plain or .gz, with their line ends."""
-    if not path.is_file():
-        received = "a folder" if path.is_dir() else "no such file"
-        raise InputError(f"Data file must exist. Received: {path} ({received}).")
-    try:
-        with _open(path) as stream:
-            yield from _decoded_lines(stream, path)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path} must be a whole gzip file. Received: {error}.") from error
-
-
 def file_suffix(path: Path) -> str:
     """The last suffix in lower case, ignoring .gz."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -102,33 +92,13 @@ def _suffix(path: Path) -> str:
     return suffix
 
 
-def _open(path: Path) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
-
-
-def _decoded_lines(stream: IO[bytes], path: Path) -> Iterator[str]:
-    number = 0
-    for number, raw in enumerate(stream, start=1):
-        try:
-            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{path} must be UTF-8. "
-                f"Received: byte 0x{raw[error.start]:02x} in row {number}, column {error.start + 1}."
-            ) from error
-        yield line
-    if number == 0:
-        raise InputError(f"{path} must have a header and rows. Received: an empty file.")
-
-
 def _read_delimited(lines: Iterator[str], path: Path, delimiter: str, columns: "_Columns") -> Iterator[Row]:
     if delimiter == "\t":  # TSV has no quoting: a quote is a quote
-        records: Any = (line.rstrip("\r\n").split("\t") for line in lines)
-        number = iter(range(1, 1 << 62))
-        numbered: Iterator[tuple[int, list[str]]] = ((next(number), record) for record in records)
+        numbered: Iterator[tuple[int, list[str]]] = (
+            (number, line.rstrip("\r\n").split("\t")) for number, line in enumerate(lines, start=1)
+        )
     else:
-        reader = csv.reader(lines, strict=True)
-        numbered = ((reader.line_num, record) for record in reader)
+        numbered = _records(lines, path)
     try:
         first = next(numbered)
         header = first[1]
@@ -136,19 +106,40 @@ def _read_delimited(lines: Iterator[str], path: Path, delimiter: str, columns: "
             numbered = itertools.chain([first], numbered)
             header = [str(i) for i in range(1, len(header) + 1)]
         at = columns.find(header, path)
+        width, text_at, label_at, pair_at = len(header), at.text, at.label, at.pair
         for number_of_line, record in numbered:
-            if not record or record == [""]:
-                continue
-            if len(record) != len(header):
+            if len(record) != width:
+                if not record or record == [""]:
+                    continue
                 raise InputError(
-                    f"{path} row {number_of_line} must have {len(header)} columns, as the first row. "
-                    f"Received: {len(record)}."
+                    f"{path} row {number_of_line} must have {width} columns, as the first row. Received: {len(record)}."
                 )
-            label = "" if at.label is None else record[at.label].strip()
-            pair = None if at.pair is None else record[at.pair]
-            yield Row(record[at.text], label, number_of_line, pair)
+            if width == 1 and not record[0]:
+                continue
+            label = "" if label_at is None else record[label_at].strip()
+            yield Row(record[text_at], label, number_of_line, None if pair_at is None else record[pair_at])
     except csv.Error as error:
         raise InputError(f"{path} must be CSV. Received: {error}.") from error
+
+
+def _records(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
+    """CSV records with the number of their last line. A quoted field may hold lines: all lines of a record count."""
+    most = limits.value("line_bytes")
+    csv.field_size_limit(most)
+    size = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal size
+        for line in lines:
+            size += len(line)
+            if size > most:
+                raise limits.exceeded("line_bytes", f"{path} row {reader.line_num + 1} must have", "more")
+            yield line
+
+    reader = csv.reader(counted(), strict=True)
+    for record in reader:
+        size = 0
+        yield reader.line_num, record
 
 
 @dataclass(frozen=True, kw_only=True)

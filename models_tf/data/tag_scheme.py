@@ -6,10 +6,11 @@ as a beginning, and so do the metrics here. BILOU is not supported.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from models_tf import limits
 from models_tf.data.tagged import TaggedRow
 from models_tf.errors import InputError
 
@@ -17,6 +18,8 @@ _ENTITY = re.compile(r"[BIES]-\S.*")
 _BEGINS_SMALL = re.compile(r"b-\S.*")
 _SMALL = re.compile(r"[bies]-.*|o")
 _OUTSIDE = "O"
+# First letters of tags, by what they do.
+_BEGIN, _INSIDE, _BEFORE = ("B", "S"), ("I", "E"), ("B", "I")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,13 +56,51 @@ class Entities:
             )
 
 
-def check_tags(rows: Iterable[TaggedRow], path: Path) -> Entities:
-    """How entities begin. Malformed tags, and entities mixed with plain tags, raise InputError with the line."""
-    rows = list(rows)
-    first: dict[str, int] = {}  # tag -> the line of its first use
-    for row in rows:
+class TagScheme:
+    """Looks at the tags of every sentence of a file as it passes. `first` is the line where each tag stands first."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.first: dict[str, int] = {}
+        self._with_b = self._with_i = self._line = 0
+        self._tags = ("", "")
+
+    def watch(self, rows: Iterable[TaggedRow]) -> Iterator[TaggedRow]:
+        for row in rows:
+            self.add(row)
+            yield row
+
+    def add(self, row: TaggedRow) -> None:
+        before = ""
         for tag, line in zip(row.tags, row.lines, strict=True):
-            first.setdefault(tag, line)
+            if tag not in self.first:
+                self.first[tag] = line
+                limits.check("labels", len(self.first), str(self._path))
+            same_type = before[2:] == tag[2:]
+            if tag[:1] in _BEGIN and not same_type:
+                self._with_b += 1
+            elif tag[:1] in _INSIDE and not (same_type and before[:1] in _BEFORE):
+                self._with_i += 1
+                if not self._line:
+                    self._line, self._tags = line, (before, tag)
+            before = tag
+
+    def entities(self) -> Entities:
+        """How entities begin. Malformed tags, and entities mixed with plain tags, raise InputError with the line."""
+        if not _has_entities(self.first, self._path):
+            return Entities()
+        return Entities(with_b=self._with_b, with_i=self._with_i, line=self._line, tags=self._tags)
+
+
+def check_tags(rows: Iterable[TaggedRow], path: Path) -> Entities:
+    """How the entities of these rows begin; see `TagScheme.entities`."""
+    scheme = TagScheme(path)
+    for row in rows:
+        scheme.add(row)
+    return scheme.entities()
+
+
+def _has_entities(first: Mapping[str, int], path: Path) -> bool:
     for tag, line in first.items():
         if re.fullmatch(r"[BIES]-\s*", tag):
             raise InputError(
@@ -77,21 +118,4 @@ def check_tags(rows: Iterable[TaggedRow], path: Path) -> Entities:
         known = f"O, B-x and I-x (or E-x, S-x), as {entities[0]!r} in line {first[entities[0]]}"
         bilou = f" Of BILOU, write {'E' if tag[0] == 'L' else 'S'}{tag[1:]}." if re.match(r"[LU]-.", tag) else ""
         raise InputError(f"{path} line {first[tag]}: all tags must be {known}. Received: {tag!r}.{bilou}")
-    return _beginnings(rows) if entities else Entities()
-
-
-def _beginnings(rows: list[TaggedRow]) -> Entities:
-    with_b = with_i = first_line = 0
-    tags = ("", "")
-    for row in rows:
-        before = ""
-        for tag, line in zip(row.tags, row.lines, strict=True):
-            same_type = before[2:] == tag[2:]
-            if tag[0] in "BS" and not same_type:
-                with_b += 1
-            elif tag[0] in "IE" and not (same_type and before[0] in "BI"):
-                with_i += 1
-                if not first_line:
-                    first_line, tags = line, (before, tag)
-            before = tag
-    return Entities(with_b=with_b, with_i=with_i, line=first_line, tags=tags)
+    return bool(entities)

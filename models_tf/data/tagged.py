@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models_tf.data.table import JSON_SUFFIXES, file_suffix, json_object, read_lines
+from models_tf import limits
+from models_tf.data.held import text_bytes
+from models_tf.data.lines import read_lines
+from models_tf.data.table import JSON_SUFFIXES, file_suffix, json_object
 from models_tf.errors import InputError
 
 WORD_KEYS = ("tokens", "words")
 _TAG_KEYS = ("tags", "ner_tags", "labels", "pos_tags")
 _CONLLU_COLUMNS = 10
+_WORD_BYTES = 2  # what separates a word from its tag and from the next word
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,10 @@ class TaggedRow:
     words: tuple[str, ...]
     tags: tuple[str, ...]
     lines: tuple[int, ...]  # of each word; 1 is the first line of the file
+
+    def held_bytes(self) -> int:
+        """What it takes in memory."""
+        return text_bytes(*self.words, *self.tags) + 32 * len(self.lines)
 
 
 def read_tagged(
@@ -41,15 +49,19 @@ def read_tagged(
     words: list[str] = []
     tags: list[str] = []
     lines: list[int] = []
+    size, most = 0, limits.value("line_bytes")
     for number, fields in _fields(path, conllu=conllu):
         if fields and fields[0] != "-DOCSTART-":
             _check(fields, word_at, tag_at if labelled else None, f"{path} line {number}")
             words.append(fields[word_at])
             tags.append(fields[tag_at])
             lines.append(number)
+            size += len(fields[word_at]) + len(fields[tag_at]) + _WORD_BYTES
+            if size > most:
+                raise limits.exceeded("line_bytes", f"{path} line {lines[0]}: a sentence must have", "more")
         elif words:
             yield TaggedRow(tuple(words), tuple(tags) if labelled else (), tuple(lines))
-            words, tags, lines = [], [], []
+            words, tags, lines, size = [], [], [], 0
     if words:
         yield TaggedRow(tuple(words), tuple(tags) if labelled else (), tuple(lines))
 

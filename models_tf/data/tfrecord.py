@@ -4,13 +4,14 @@ Checksums of records are not checked: compression has its own. Leaves out Sequen
 """
 
 import struct
-import zlib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
+from models_tf import limits
+from models_tf.bounded_files import GZIP, PLAIN, ZLIB, pieces
 from models_tf.errors import InputError
 
 # int64 features as arrays, bytes features as lists.
@@ -30,39 +31,59 @@ def read_examples(path: Path, names: Collection[str] | None = None) -> Iterator[
 
 
 def read_records(path: Path) -> Iterator[memoryview]:
-    """The raw records of a file."""
-    data = memoryview(_decompressed(path))
-    at, number = 0, 0
-    while at < len(data):
-        number += 1
-        # uint64 length, uint32 checksum of it, the record, uint32 checksum of it
-        size = _LENGTH.unpack_from(data, at)[0] if at + 12 <= len(data) else None
-        if size is None or at + 16 + size > len(data):
-            raise InputError(f"{path} must be a whole TFRecord file. Received: it ends within record {number}.")
-        yield data[at + 12 : at + 12 + size]
-        at += 16 + size
-
-
-def _decompressed(path: Path) -> bytes:
+    """The raw records of a file, one at a time; none has more than the limit `line_bytes`."""
     path = Path(path)
     if not path.is_file():
         raise InputError(f"Data file must exist. Received: {path} ({'a folder' if path.is_dir() else 'no such file'}).")
-    data = path.read_bytes()
-    if not data:
+    most = limits.value("line_bytes")
+    packing = _packing(path)
+    content = _Content(pieces(path, packing, kind="TFRecord"))
+    number = 0
+    while content.has_more():
+        number += 1
+        # uint64 length, uint32 checksum of it, the record, uint32 checksum of it
+        head = content.take(12)
+        size = _LENGTH.unpack_from(head)[0] if len(head) == 12 else 0
+        if size > most and (packing != PLAIN or size <= path.stat().st_size):
+            raise limits.exceeded("line_bytes", f"{path} record {number} must have", f"{size:,}")
+        record = content.take(min(size, most) + 4)
+        if len(head) < 12 or len(record) < size + 4:
+            raise InputError(f"{path} must be a whole TFRecord file. Received: it ends within record {number}.")
+        yield memoryview(record)[:size]
+    if not number:
         raise InputError(f"{path} must have records. Received: an empty file.")
-    gzipped = data[:2] == b"\x1f\x8b"
+
+
+class _Content:
+    """Bytes in pieces, taken in other pieces."""
+
+    def __init__(self, found: Iterator[bytes]) -> None:
+        self._pieces, self._rest, self._at = found, b"", 0
+
+    def has_more(self) -> bool:
+        if self._at == len(self._rest):
+            self._rest, self._at = next(self._pieces, b""), 0
+        return bool(self._rest)
+
+    def take(self, size: int) -> bytes:
+        """So many bytes, fewer at the end."""
+        parts = []
+        while size and self.has_more():
+            part = self._rest[self._at : self._at + size]
+            self._at += len(part)
+            size -= len(part)
+            parts.append(part)
+        return b"".join(parts)
+
+
+def _packing(path: Path) -> str:
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start[:2] == b"\x1f\x8b":
+        return GZIP
     # A zlib header: method 8, and both bytes together a multiple of 31. A plain file begins with a small length.
-    zipped = data[0] & 15 == 8 and int.from_bytes(data[:2], "big") % 31 == 0 and data[2:8] != bytes(6)
-    if not gzipped and not zipped:
-        return data
-    try:
-        stream = zlib.decompressobj(wbits=31 if gzipped else 15)
-        whole = stream.decompress(data) + stream.flush()
-    except zlib.error as error:
-        raise InputError(f"{path} must be a whole TFRecord file. Received: {error}.") from error
-    if not stream.eof:
-        raise InputError(f"{path} must be a whole TFRecord file. Received: a compressed stream that is cut off.")
-    return whole
+    zipped = start[:1] and start[0] & 15 == 8 and int.from_bytes(start[:2], "big") % 31 == 0 and start[2:8] != bytes(6)
+    return ZLIB if zipped else PLAIN
 
 
 def parse_example(record: bytes | memoryview, names: Collection[str] | None = None) -> Example:

@@ -8,7 +8,8 @@ CoNLL, CoNLL-U and JSON lists stay as they are. Empty lines are left out.
 from collections.abc import Iterator
 from pathlib import Path
 
-from models_tf.data.table import JSON_SUFFIXES, TEXT_COLUMNS, file_suffix, json_object, read_lines, read_table
+from models_tf.data.lines import read_lines
+from models_tf.data.table import JSON_SUFFIXES, TEXT_COLUMNS, file_suffix, json_object, read_table
 from models_tf.data.tagged import WORD_KEYS, read_tagged
 from models_tf.data.text import clean_text
 from models_tf.errors import InputError

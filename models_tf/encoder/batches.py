@@ -10,6 +10,7 @@ from models_tf.encoder import forward
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.model import Encoder
 from models_tf.encoder.network import Form
+from models_tf.layers.dropout import Draws
 from models_tf.spec import IDS, MASK, SEGMENTS
 
 INPUTS = (IDS, MASK, SEGMENTS)
@@ -66,14 +67,14 @@ class Predictor:
     def _outputs(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor) -> dict[str, tf.Tensor]:
         table = self.table() if self.table else None
         batch = {IDS: ids, MASK: mask, SEGMENTS: segments}
-        return activations(self.model, batch, training=False, table=table, config=self.config).outputs
+        return activations(self.model, batch, table=table, config=self.config).outputs
 
 
 def activations(
     model: Encoder,
     batch: Mapping[str, tf.Tensor],
     *,
-    training: bool,
+    draws: Draws | None = None,
     whole: bool = False,
     table: Mapping[str, Any] | None = None,
     config: EncoderConfig | None = None,
@@ -82,12 +83,12 @@ def activations(
     """Outputs and inside. Unless the `whole` is asked for, what a classifier does not read of the last layer is not
     computed: exact, and a layer's time less; the last hidden state and most of the last scores are then absent.
 
-    `table` and `config`: in place of the model's own, such as masked weights and fewer tokens. `soft_retention`: as
-    in `forward.Options`.
+    `table` and `config`: in place of the model's own, such as masked weights and fewer tokens. `draws` and
+    `soft_retention`: as in `forward.Options`.
     """
     options = forward.Options(
         form=Form(first_token_only=model.head.reads_pooled and not whole),
-        training=training,
+        draws=draws,
         soft_retention=soft_retention,
     )
     inputs = {"ids": batch[IDS], "mask": batch[MASK], "segments": batch[SEGMENTS]}

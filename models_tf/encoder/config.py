@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from models_tf import limits
 from models_tf.encoder.heads import BASE, Head
 
 ACTIVATIONS = ("relu", "relu6", "gelu", "gelu_tanh", "tanh", "silu")
@@ -23,7 +24,8 @@ MAX_GHOST_KERNEL = 31
 RETENTIONS = BY_SIGNIFICANCE, BY_PLACE, BY_CHANCE = ("significance", "first", "random")
 MAX_FFN = 16
 # Far above any model for a phone; they stop a broken config from filling the memory.
-MAX_SIZE, MAX_LAYERS, MAX_VOCABULARY, MAX_PARAMETERS = 1 << 16, 256, 1 << 21, 1 << 30
+MAX_SIZE, MAX_LAYERS = 1 << 16, 256
+MAX_IDS = (1 << 31) - 1  # ids are int32; the limit `vocabulary` is below
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,16 +81,16 @@ class EncoderConfig:
 
     def __post_init__(self) -> None:
         sizes = dict.fromkeys(("hidden_size", "intermediate_size", "embedding_size", "bottleneck_size"), MAX_SIZE)
-        limits = {
+        highest = {
             **sizes,
-            "vocab_size": MAX_VOCABULARY,
+            "vocab_size": MAX_IDS,
             "num_layers": MAX_LAYERS,
             "num_heads": MAX_SIZE,
             "num_ffn": MAX_FFN,
             "max_positions": MAX_SIZE,
             "num_segments": MAX_SIZE,
         }
-        for name, high in limits.items():
+        for name, high in highest.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= high:
                 raise ValueError(f"`{name}` must be a whole number from 1 to {high}. Received: {value!r}.")
@@ -136,8 +138,8 @@ class EncoderConfig:
         self._check_layers()
         self._check_shared()
         self._check_tokens()
-        if self.parameters() > MAX_PARAMETERS:
-            raise ValueError(f"The sizes must give at most {MAX_PARAMETERS} weights. Received: {self.parameters()}.")
+        limits.check("vocabulary", self.vocab_size, "`vocab_size`")
+        limits.check("parameters", self.parameters(), "The model")
 
     def _check_layers(self) -> None:
         """Per-layer settings: widths after compression, and ghosts."""

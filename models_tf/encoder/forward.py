@@ -26,6 +26,7 @@ from models_tf.encoder.ghosts import Leading
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, Head
 from models_tf.encoder.network import Form
 from models_tf.encoder.parts import Parts
+from models_tf.layers.dropout import Draws
 from models_tf.spec import END_LOGITS, HIDDEN, LOGITS, POOLED, START_LOGITS
 
 # Called with the name of an inner tensor and its values [..., channel]; see `rewrites/ranges.py`.
@@ -61,7 +62,7 @@ class Options:
 
     - `form`: of the weights.
     - `mask_value`: added to the scores of padding.
-    - `training`: with dropout.
+    - `draws`: as in training, with dropout.
     - `observe`: is shown inner tensors.
     - `alter_context`: changes what the heads give.
     - `soft_retention` (per layer, a factor for each rank) weakens tokens by rank instead of dropping them.
@@ -69,7 +70,7 @@ class Options:
 
     form: Form = field(default_factory=Form)
     mask_value: float = EXACT_MASK
-    training: bool = False
+    draws: Draws | None = None
     observe: Observer | None = None
     alter_context: ContextChange | None = None
     soft_retention: Sequence[tf.Tensor] | None = None
@@ -104,7 +105,7 @@ class _Pass:
 
     def __init__(self, config: EncoderConfig, head: Head, table: Mapping[str, Any], options: Options) -> None:
         self.config, self.head, self.table, self.options = config, head, table, options
-        self.parts = Parts(config, table, training=options.training)
+        self.parts = Parts(config, table, options.draws)
         self.see = options.observe or _ignore
         self.found = Activations()
 
@@ -139,7 +140,7 @@ class _Pass:
         if time is not None:
             return -1, time
         # Ranking and training need the number of tokens itself.
-        if self._ranks_tokens or self.options.training:
+        if self._ranks_tokens or self.options.draws is not None:
             return -1, tf.shape(ids)[1]
         # Shapes in ONNX are of 64 bits: others would be cast.
         return (-1, tf.shape(ids, tf.int64)[1]) if batch is None else (batch, -1)

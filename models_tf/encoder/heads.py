@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from models_tf import limits
+
 BASE, CLASSIFICATION = "base", "classification"
 TOKEN_CLASSIFICATION, QUESTION_ANSWERING = "token-classification", "question-answering"
 HEADS = (BASE, CLASSIFICATION, TOKEN_CLASSIFICATION, QUESTION_ANSWERING)
@@ -22,7 +24,7 @@ class Head:
         if self.kind not in HEADS:
             raise ValueError(f"`kind` must be one of {', '.join(HEADS)}. Received: {self.kind!r}.")
         low, high = {BASE: (0, 0), QUESTION_ANSWERING: (QUESTION_OUTPUTS, QUESTION_OUTPUTS)}.get(
-            self.kind, (1, 1 << 16)
+            self.kind, (1, limits.value("labels"))
         )
         if not low <= self.num_labels <= high:
             raise ValueError(

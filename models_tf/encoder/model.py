@@ -49,17 +49,12 @@ class Encoder(keras.Model):
     def network(self) -> Network:
         return Network(config=self.config, head=self.head, tensors=self.tensors())
 
-    def activations(
-        self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor, training: bool = False
-    ) -> forward.Activations:
+    def activations(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor) -> forward.Activations:
         """Outputs, and what is inside: hidden states and attention scores."""
-        options = forward.Options(training=training)
-        return forward.run(self.config, self.head, self.table, ids=ids, mask=mask, segments=segments, options=options)
+        return forward.run(self.config, self.head, self.table, ids=ids, mask=mask, segments=segments)
 
-    def call(
-        self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor, training: bool = False
-    ) -> dict[str, tf.Tensor]:
-        return self.activations(ids, mask, segments, training).outputs
+    def call(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor) -> dict[str, tf.Tensor]:
+        return self.activations(ids, mask, segments).outputs
 
     def exact(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor) -> dict[str, tf.Tensor]:
         """The outputs in float64: what is left of the difference to `call` is float32's rounding."""

@@ -12,13 +12,15 @@ import tensorflow as tf
 from models_tf.encoder import ghosts
 from models_tf.encoder.config import GHOST_HEADS, LAYER_NORM, EncoderConfig
 from models_tf.encoder.ghosts import Leading
+from models_tf.layers.dropout import Draws
 
 
 class Parts:
     """The parts of one model, by the names of their weights."""
 
-    def __init__(self, config: EncoderConfig, table: Mapping[str, Any], *, training: bool) -> None:
-        self.config, self.table, self.training = config, table, training
+    def __init__(self, config: EncoderConfig, table: Mapping[str, Any], draws: Draws | None = None) -> None:
+        """With `draws` there is dropout."""
+        self.config, self.table, self.draws = config, table, draws
 
     def has_kernel(self, name: str, part: str) -> bool:
         return f"{name}.{part}.kernel" in self.table
@@ -41,7 +43,7 @@ class Parts:
         return x + self.table[f"{name}.beta"] if f"{name}.beta" in self.table else x
 
     def dropout(self, x: tf.Tensor, rate: float) -> tf.Tensor:
-        return tf.nn.dropout(x, rate) if self.training and rate else x
+        return x if self.draws is None else self.draws.dropout(x, rate)
 
     def ghosts(self, name: str) -> bool:
         return any(f"{name}.{part}" in self.table for part in ("kernel", "taps", "taps_less"))

@@ -6,7 +6,6 @@ another user, or of a process that may be alive are not touched.
 """
 
 import os
-import shutil
 import stat
 import time
 from collections.abc import Iterator
@@ -34,7 +33,7 @@ class Leftover:
             if os.path.lexists(self.only_copy_of):  # somebody took the place meanwhile: keep both
                 return
             (self.path / "old").rename(self.only_copy_of)
-        shutil.rmtree(self.path)
+        run_marker.remove(self.path)
 
 
 def find(folder: Path, *, older_than_seconds: float) -> Iterator[Leftover]:
@@ -64,5 +63,15 @@ def _is_dead(path: Path, age: float, *, is_old: bool) -> bool:
     run = run_marker.read(path if is_old else path / SCRATCH)
     if run is not None:
         return run.user == os.getuid() and not run.may_be_alive
-    # A commit removes the marker, and takes a moment from there to the new name.
-    return not is_old and age > _COMMIT_SECONDS and manifest.read(path) is not None
+    # A run makes the folder, then the marker; a commit removes the marker, and takes a moment until the new name.
+    if age <= _COMMIT_SECONDS:
+        return False
+    return _is_bare(path) or (not is_old and manifest.read(path) is not None)
+
+
+def _is_bare(path: Path) -> bool:
+    """Whether a run got no further than to make the folder and an empty marker."""
+    found = {one.relative_to(path).as_posix(): one for one in path.rglob("*")}
+    marker = found.get(run_marker.FILE) or found.get(f"{SCRATCH}/{run_marker.FILE}")
+    known = {SCRATCH, run_marker.FILE, f"{SCRATCH}/{run_marker.FILE}"}
+    return set(found) <= known and (marker is None or not marker.stat().st_size)

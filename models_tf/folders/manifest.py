@@ -16,7 +16,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from models_tf.checkpoints.atomic_files import write_files
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.errors import InputError
+from models_tf.folders.real_path import real_path
 
 FILE = "manifest.json"
 GROWING = ".export-mobile.json"
@@ -43,9 +45,10 @@ class Manifest:
     files: Mapping[str, Entry]
 
 
-def complete(command: str, folder: Path) -> bytes:
-    """The content of `manifest.json`, of all files that are in the folder now."""
-    paths = sorted(path for path in folder.rglob("*") if not path.is_dir() and path != folder / FILE)
+def complete(command: str, folder: Path, *, without: str = "") -> bytes:
+    """The content of `manifest.json`, of all files that are in the folder now, but for those in `without`."""
+    found = (path for path in folder.rglob("*") if not path.is_dir() and path != folder / FILE)
+    paths = sorted(path for path in found if path.relative_to(folder).parts[0] != without)
     files = {path.relative_to(folder).as_posix(): asdict(entry_of(path)) for path in paths}
     document = {"made_by": MADE_BY, "version": VERSION, "command": command, "files": files}
     return (json.dumps(document, indent=1) + "\n").encode()
@@ -125,8 +128,8 @@ def _document(path: Path) -> dict[str, Any] | None:
     try:
         if path.is_symlink() or path.stat().st_size > _LARGEST_BYTES:
             return None
-        document = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        document = read_json_file(path)
+    except (OSError, InputError):
         return None
     return document if isinstance(document, dict) and document.get("made_by") == MADE_BY else None
 
@@ -176,11 +179,11 @@ def check_apart(output: Path, inputs: Iterable[tuple[str, str | os.PathLike[str]
 
     What does not exist here, such as a model's name on a hub, is safe and is not looked at.
     """
-    target = output.resolve()
+    target = real_path(output)
     for flag, given in inputs:
         if given is None or not os.path.lexists(given):
             continue
-        source = Path(given).resolve()
+        source = real_path(given)
         if source == target:
             raise InputError(f"--output must not be {flag} itself. Received: {output} for both.")
         if target in source.parents:

@@ -15,9 +15,11 @@ from types import TracebackType
 from models_tf.checkpoints.atomic_files import write_flushed
 from models_tf.errors import InputError
 from models_tf.folders import manifest, open_folders, run_marker
+from models_tf.folders.output_path import check_path
 
 PARTIAL, OLD = ".partial-", ".old-"
 SCRATCH = ".scratch"
+_RANDOM_BYTES = 8  # that `mkdtemp` adds
 
 Inputs = Iterable[tuple[str, str | os.PathLike[str] | None]]
 
@@ -64,6 +66,11 @@ class OutputFolder:
             raise RuntimeError("the output folder is not open")
         return self._staging
 
+    @property
+    def scratch(self) -> Path:
+        """For files that are only needed during the run."""
+        return self.staging / SCRATCH
+
     def write(self, name: str, content: bytes | str) -> Path:
         """Write one file and make sure it is on disk."""
         path = self.staging / name
@@ -76,8 +83,9 @@ class OutputFolder:
 
     def commit(self) -> None:
         """Give the complete folder its name."""
+        # The manifest comes before the marker goes: a killed run is known by one of them at any moment.
+        self.write(manifest.FILE, manifest.complete(self._command, self.staging, without=SCRATCH))
         shutil.rmtree(self.staging / SCRATCH, ignore_errors=True)
-        self.write(manifest.FILE, manifest.complete(self._command, self.staging))
         self._committing = True
         try:
             old = self._move_old_away()
@@ -91,7 +99,7 @@ class OutputFolder:
             self._made_parents = []
             self._complete = True
             if old is not None:  # only now: until here it was the user's only copy
-                shutil.rmtree(old.parent, ignore_errors=True)
+                run_marker.remove(old.parent)
         finally:
             self._committing = False
             self.discard()
@@ -102,7 +110,7 @@ class OutputFolder:
         if self._committing:  # at most two renames from complete
             return False
         if self._staging is not None:
-            shutil.rmtree(self._staging, ignore_errors=True)
+            run_marker.remove(self._staging)
             self._staging = None
         while self._made_parents:
             try:
@@ -158,6 +166,7 @@ def absolute(path: Path) -> Path:
 def check_free(path: Path, *, force: bool, inputs: Inputs = ()) -> None:
     """Refuse an output folder that exists (unless `force` and everything in it is ours) or that overlaps an input."""
     path = absolute(path)
+    check_path(path)
     manifest.check_apart(path, inputs)
     if not os.path.lexists(path):
         return
@@ -167,7 +176,10 @@ def check_free(path: Path, *, force: bool, inputs: Inputs = ()) -> None:
 
 
 def _make_sibling(path: Path, kind: str) -> Path:
-    return Path(tempfile.mkdtemp(prefix=f".{path.name[:80]}{kind}", dir=path.parent))
+    # A name is measured in bytes. `clean` knows by it where an old folder belongs: it is cut only where it must be.
+    most = os.pathconf(path.parent, "PC_NAME_MAX") - len(f".{kind}") - _RANDOM_BYTES
+    name = os.fsdecode(os.fsencode(path.name)[:most])
+    return Path(tempfile.mkdtemp(prefix=f".{name}{kind}", dir=path.parent))
 
 
 def _encoded(content: bytes | str) -> bytes:

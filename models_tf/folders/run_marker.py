@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,24 @@ class Run:
 def write(folder: Path) -> None:
     run = {"made_by": MADE_BY, "pid": os.getpid(), "user": os.getuid(), "host": platform.node()}
     write_flushed(folder / FILE, (json.dumps(run) + "\n").encode())
+
+
+def remove(folder: Path) -> None:
+    """Removes a folder whose marker is in it or one level below; the marker goes last, so that a kill leaves it."""
+    markers = [path for path in (folder / FILE, *folder.glob(f"*/{FILE}")) if read(path.parent) is not None]
+    keep = {folder, *markers, *(marker.parent for marker in markers)}
+    for place in keep - set(markers):
+        for path in place.iterdir() if place.is_dir() else ():
+            if path not in keep:
+                _remove_any(path)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_any(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def read(folder: Path) -> Run | None:

@@ -10,8 +10,8 @@ from typing import Any
 import tensorflow as tf
 import tf_keras as keras
 
+from models_tf.layers.dropout import Draws
 from models_tf.layers.masked_conv import MaskedConv
-from models_tf.layers.token_dropout import drop_tokens
 from models_tf.prado.config import BRANCHES, PradoConfig
 
 
@@ -45,7 +45,6 @@ class Prado(keras.Model):
             self.values.append(conv(f"{name}_value", channels, **shape))
             # A constant added to all attention logits changes nothing: only the offset over padding stays.
             self.attentions.append(conv(f"{name}_attention", channels, offset=config.attention_offset, **shape))
-        self.dropout = keras.layers.Dropout(config.dropout)
         self.classifier = keras.layers.Dense(
             config.num_labels,
             kernel_regularizer=keras.regularizers.L2(config.network_l2) if config.network_l2 else None,
@@ -53,32 +52,37 @@ class Prado(keras.Model):
         )
         self(tf.zeros((1, 1, config.projection.feature_size), tf.int8))  # creates the weights
 
-    def call(self, features: tf.Tensor, training: bool = False) -> tf.Tensor:
+    def call(self, features: tf.Tensor, draws: Draws | None = None) -> tf.Tensor:
+        """With `draws`: as in training, with dropout."""
+        training, rate = draws is not None, self.config.dropout
         x = _with_height(tf.cast(features, tf.float32))  # [batch, 1, time, feature]
-        if training:
-            x = drop_tokens(x, self.config.token_dropout)
+        if draws is not None:
+            x = draws.drop_tokens(x, self.config.token_dropout)
         mask = x[..., :1]
+
+        def dropped(values: tf.Tensor) -> tf.Tensor:
+            return values if draws is None else draws.dropout(values, rate)
 
         def bottleneck(layer: MaskedConv) -> tf.Tensor:
             # Zero in padding, so that windows over the end see what they see without padding.
             return tf.nn.relu(layer(x, mask, training)) * mask
 
         embedded = bottleneck(self.value_bottleneck)
-        value_input = self.dropout(embedded, training)
+        value_input = dropped(embedded)
         if not self.config.shared_bottleneck:
             embedded = bottleneck(self.attention_bottleneck)
-        attention_input = self.dropout(embedded, training)
+        attention_input = dropped(embedded)
         values = tf.concat([layer(value_input, mask, training) for layer in self.values], -1)
         logits = tf.concat([layer(attention_input, mask, training) for layer in self.attentions], -1) * mask
         attention = tf.nn.softmax(tf.transpose(logits, (0, 3, 1, 2)))  # [batch, channel, 1, time]
         # One dot product a channel: in int8 it adds up in 32 bits, where MUL and MEAN would round every product.
         pooled = tf.matmul(attention, tf.transpose(values, (0, 3, 2, 1)))  # [batch, channel, 1, 1]
         pooled = tf.reshape(pooled, (-1, self.config.channels))
-        return self.classifier(self.dropout(pooled, training))
+        return self.classifier(dropped(pooled))
 
     def features_to_logits(self, features: tf.Tensor) -> tf.Tensor:
         """The inference graph, as exported."""
-        return self(features, training=False)
+        return self(features)
 
 
 def _with_height(x: tf.Tensor) -> tf.Tensor:

@@ -4,11 +4,9 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
+from models_tf import limits
 from models_tf.ops.projection.config import ProjectionConfig
 
-# Exported shapes are static, so memory and time grow with it: 4096 tokens of 512 features are 2 MB per row, about 8
-# pages of text.
-MAX_SEQ_LEN = 4096
 # Far above any model for a phone, far below what would fill the memory of the machine that builds it.
 MAX_SIZE = 65_536
 MAX_PARAMETERS = 1 << 27
@@ -43,9 +41,9 @@ class TextConfig:
                 raise ValueError(f"`{item.name}` must be of type {name}. Received: {value!r}.")
         if self.num_labels < (1 if self.multi_label else 2):
             raise ValueError(f"`num_labels` must be at least 2 (multi-label: 1). Received: {self.num_labels}.")
-        self._check_range("num_labels", high=MAX_SIZE)
+        limits.check("labels", self.num_labels, "`num_labels`")
         self._check_projection()
-        self._check_range("max_seq_len", low=1 + self._tags, high=MAX_SEQ_LEN)
+        self._check_range("max_seq_len", low=1 + self._tags, high=limits.value("tokens"))
         self._check_rates("dropout", "token_dropout")
 
     @property

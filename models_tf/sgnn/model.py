@@ -8,8 +8,8 @@ locality sensitive hashing; here the tokens are projected by the op that PRADO u
 import tensorflow as tf
 import tf_keras as keras
 
+from models_tf.layers.dropout import Draws
 from models_tf.layers.mean_dense import MeanDense
-from models_tf.layers.token_dropout import drop_tokens
 from models_tf.sgnn.config import SgnnConfig
 
 
@@ -26,19 +26,23 @@ class Sgnn(keras.Model):
             keras.layers.Dense(config.hidden_size, activation="relu", name=f"hidden_{index}")
             for index in range(1, config.hidden_layers)
         ]
-        self.dropout = keras.layers.Dropout(config.dropout)
         self.classifier = keras.layers.Dense(config.num_labels, name="classifier")
         self(tf.zeros((1, 1, config.projection.feature_size), tf.int8))  # creates the weights
 
-    def call(self, features: tf.Tensor, training: bool = False) -> tf.Tensor:
+    def call(self, features: tf.Tensor, draws: Draws | None = None) -> tf.Tensor:
+        """With `draws`: as in training, with dropout."""
         x = tf.cast(features, tf.float32)
-        if training:
-            x = drop_tokens(x, self.config.token_dropout)
+        if draws is not None:
+            x = draws.drop_tokens(x, self.config.token_dropout)
+
+        def dropped(values: tf.Tensor) -> tf.Tensor:
+            return values if draws is None else draws.dropout(values, self.config.dropout)
+
         hidden = tf.nn.relu(self.first(tf.reduce_mean(x, axis=1), tf.shape(x)[1]))
         for layer in self.hidden:
-            hidden = layer(self.dropout(hidden, training))
-        return self.classifier(self.dropout(hidden, training))
+            hidden = layer(dropped(hidden))
+        return self.classifier(dropped(hidden))
 
     def features_to_logits(self, features: tf.Tensor) -> tf.Tensor:
         """The inference graph, as exported."""
-        return self(features, training=False)
+        return self(features)

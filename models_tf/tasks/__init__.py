@@ -1,6 +1,7 @@
 """What a token model is used for: how rows are read and scored. Naming the tasks imports nothing heavy."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from models_tf.errors import InputError
 
 if TYPE_CHECKING:
     from models_tf.data import Row, TaggedRow
+    from models_tf.data.tag_scheme import TagScheme
+    from models_tf.tasks.classification import LabelNames, Numbers
     from models_tf.tasks.rows import Columns, Pick, TaskRows
     from models_tf.tokenizers.tokenizer import Tokenizer
 
@@ -41,7 +44,15 @@ def task_of_head(head: Head) -> str:
 def parse_file(
     task: str, path: Path, *, columns: "Columns | None" = None, labelled: bool = True
 ) -> "list[Row] | list[TaggedRow] | None":
-    """The rows of a file before tokenization, for `read_rows`.
+    """All rows of a file before tokenization, for `read_rows`; None as `stream_file`."""
+    rows = stream_file(task, path, columns=columns, labelled=labelled)
+    return None if rows is None else list(rows)  # type: ignore[return-value] # rows of one kind
+
+
+def stream_file(
+    task: str, path: Path, *, columns: "Columns | None" = None, labelled: bool = True
+) -> "Iterator[Row] | Iterator[TaggedRow] | None":
+    """The rows of a file before tokenization, one at a time.
 
     None for questions and documents: making their rows takes a tokenizer.
     """
@@ -53,9 +64,9 @@ def parse_file(
     if task == QUESTION_ANSWERING or (task == SENTENCE_ORDER and sentence_order.reads(path, ORDER_LABELS)):
         return None
     if task == TOKEN_CLASSIFICATION:
-        return tagging.parse(path, columns, labelled)
+        return tagging.stream(path, columns, labelled)
     guesses = classification.SCORE_COLUMNS if task == REGRESSION else classification.CLASS_COLUMNS
-    return classification.parse(path, columns, guesses, labelled)
+    return classification.stream(path, columns, guesses, labelled)
 
 
 def read_rows(
@@ -68,6 +79,7 @@ def read_rows(
     columns: "Columns | None" = None,
     labelled: bool = True,
     parsed: "list[Row] | list[TaggedRow] | None" = None,
+    seen: "LabelNames | Numbers | TagScheme | None" = None,
     doc_stride: int = 128,
     max_query_len: int = 64,
     pick: "Pick | None" = None,
@@ -75,10 +87,15 @@ def read_rows(
     """The rows of a file as inputs of a model with this head.
 
     `labels` are the head's, in its order. Without `labelled` only texts are read (for calibration). `parsed` is the
-    result of `parse_file`, if the file was read before. `doc_stride` and `max_query_len` are for the windows of
-    question answering. Rows that `pick` leaves out are not tokenized where that can be avoided.
+    result of `parse_file`, if the file was read before: these rows are all used; where they are a part of a file,
+    `seen` has the labels of all of it. Of a file that is larger than the limits `rows` and `held_bytes` allow, a sample
+    is used. `doc_stride` and `max_query_len` are for the windows of question answering. Rows that `pick` leaves out are
+    not tokenized where that can be avoided.
     """
+    from models_tf.data.held import hold
+    from models_tf.data.tag_scheme import TagScheme
     from models_tf.tasks import classification, question_answering, sentence_order, tagging
+    from models_tf.tasks.rows import row_bytes
 
     check_task(task)
     path = Path(path)
@@ -96,17 +113,27 @@ def read_rows(
         whole = sentence_order.read_order(path, tokenizer=tokenizer, max_len=max_len)
     if whole is not None:
         return whole if pick is None else whole.take(pick(len(whole)))
-    if parsed is None:
-        parsed = parse_file(task, path, columns=columns, labelled=labelled)
-    if pick is not None and parsed is not None:
-        parsed = [parsed[i] for i in pick(len(parsed))]  # type: ignore[assignment] # rows of one kind
-    readers: dict[str, Any] = {
-        CLASSIFICATION: classification.read_classification,
-        SENTENCE_ORDER: classification.read_classification,
-        REGRESSION: classification.read_regression,
-        TOKEN_CLASSIFICATION: tagging.read_tagging,
+    readers: dict[str, tuple[Any, Any]] = {
+        CLASSIFICATION: (classification.read_classification, classification.LabelNames),
+        SENTENCE_ORDER: (classification.read_classification, classification.LabelNames),
+        REGRESSION: (classification.read_regression, classification.Numbers),
+        TOKEN_CLASSIFICATION: (tagging.read_tagging, TagScheme),
     }
-    return readers[task](parsed, path, tokenizer=tokenizer, labels=labels, max_len=max_len, labelled=labelled)
+    read, watcher = readers[task]
+    own: dict[str, Any] = {"tokenizer": tokenizer, "labels": labels, "max_len": max_len, "labelled": labelled}
+    if parsed is not None:
+        return read(parsed if pick is None else [parsed[i] for i in pick(len(parsed))], path, **own, seen=seen)
+    rows: Any = stream_file(task, path, columns=columns, labelled=labelled)
+    seen = watcher(path) if labelled else None  # labels are looked at in all rows, also in those that are not kept
+    per_row = 0 if pick is not None else row_bytes(task, len(labels), max_len)
+    held = hold(rows if seen is None else seen.watch(rows), lambda row: per_row + row.held_bytes())
+    if pick is not None:
+        return read([held.rows[i] for i in pick(len(held.rows))], path, **own, seen=seen)
+    found = read(held.rows, path, **own, seen=seen)
+    if len(held.rows) == held.total:
+        return found
+    numbers = tuple(place + 1 for place in held.places)
+    return dataclasses.replace(found, numbers=numbers, notes=(*held.note(path), *found.notes))
 
 
 def generated_rows(

@@ -4,13 +4,14 @@ Leaves out several labels per row.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 import numpy as np
 
+from models_tf import limits
 from models_tf.data import Row, labels_of, read_table
 from models_tf.data.table import LABEL_COLUMNS
 from models_tf.data.text import clean_text
@@ -114,51 +115,104 @@ class RegressionRows(TaskRows):
 _Rows = TypeVar("_Rows", bound=TaskRows)
 
 
+class LabelNames:
+    """The label of every row of a file with the line where it stands first, also of rows that are not kept."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._names: dict[str | tuple[str, ...], str] = {}  # by what stands in the file
+        self.first: dict[str, int] = {}
+
+    def watch(self, rows: Iterable[Row]) -> Iterator[Row]:
+        for row in rows:
+            self.of(row)
+            yield row
+
+    def of(self, row: Row) -> str:
+        name = self._names.get(row.label)
+        if name is None:
+            name = labels_of(row, self._path, None)[0]
+            self._names[row.label] = name
+            self.first.setdefault(name, row.line)
+            limits.check("labels", len(self._names), str(self._path))
+        return name
+
+
 def read_classification(
-    rows: list[Row], path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, labelled: bool
+    rows: list[Row],
+    path: Path,
+    *,
+    tokenizer: Tokenizer,
+    labels: Sequence[str],
+    max_len: int,
+    labelled: bool,
+    seen: LabelNames | None = None,
 ) -> ClassificationRows:
+    """`seen`: the labels of all rows, where `rows` are a sample."""
     targets = None
     notes: tuple[str, ...] = ()
     if labelled:
-        found = [(labels_of(row, path, None)[0], row.line) for row in rows]
-        numbers, notes = number_labels(found, labels, path)
+        seen = seen or LabelNames(path)
+        found = [seen.of(row) for row in rows]
+        numbers, notes = number_labels(list(seen.first.items()), labels, path)
         if len(set(numbers)) < 2 and len(labels) > 1:
             raise InputError(
-                f"{path} must have at least 2 different labels to measure accuracy. Received: {found[0][0]!r} only."
+                f"{path} must have at least 2 different labels to measure accuracy. Received: {found[0]!r} only."
             )
-        targets = {LOGITS: np.array(numbers, np.int32)}
+        numbered = dict(zip(seen.first, numbers, strict=True))
+        targets = {LOGITS: np.array([numbered[name] for name in found], np.int32)}
     return _encode(ClassificationRows, rows, path, tokenizer, max_len, labels=labels, targets=targets, notes=notes)
 
 
+class Numbers:
+    """Checks the number of every row of a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def watch(self, rows: Iterable[Row]) -> Iterator[Row]:
+        for row in rows:
+            _number(row, self._path)
+            yield row
+
+
 def read_regression(
-    rows: list[Row], path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, labelled: bool
+    rows: list[Row],
+    path: Path,
+    *,
+    tokenizer: Tokenizer,
+    labels: Sequence[str],
+    max_len: int,
+    labelled: bool,
+    seen: Numbers | None = None,  # noqa: ARG001 - as the other readers
 ) -> RegressionRows:
     targets = {LOGITS: np.array([_number(row, path) for row in rows], np.float32)} if labelled else None
     return _encode(RegressionRows, rows, path, tokenizer, max_len, labels=labels, targets=targets)
 
 
-def parse(path: Path, columns: Columns, label_guesses: tuple[str, ...], labelled: bool) -> list[Row]:
+def stream(path: Path, columns: Columns, label_guesses: tuple[str, ...], labelled: bool) -> Iterator[Row]:
     """The rows of a table that have text; a labelled row must."""
-    rows = list(
-        read_table(
-            path,
-            columns.text,
-            columns.label,
-            labelled=labelled,
-            pair_column=columns.pair,
-            guess_pairs=True,
-            label_guesses=label_guesses,
-        )
+    rows = read_table(
+        path,
+        columns.text,
+        columns.label,
+        labelled=labelled,
+        pair_column=columns.pair,
+        guess_pairs=True,
+        label_guesses=label_guesses,
     )
-    if not rows:
-        raise InputError(f"{path} must have rows under its header. Received: none.")
+    read = kept = False
     for row in rows:
-        if labelled and _is_empty(row):
+        read = True
+        if not _is_empty(row):
+            kept = True
+            yield row
+        elif labelled:
             raise InputError(f"{path} row {row.line} must have text. Received: an empty field. Leave the row out.")
-    kept = [row for row in rows if not _is_empty(row)]
+    if not read:
+        raise InputError(f"{path} must have rows under its header. Received: none.")
     if not kept:
         raise InputError(f"{path} must have texts. Received: only empty ones.")
-    return kept
 
 
 def _is_empty(row: Row) -> bool:

@@ -25,6 +25,8 @@ class Columns:
 
 
 GUESSED = Columns()
+# A number for each of the files that are compared at once.
+_ANSWER_BYTES = 16
 # Gets the number of rows and says which of them to take.
 Pick: TypeAlias = Callable[[int], Sequence[int]]
 
@@ -44,6 +46,7 @@ class TaskRows(abc.ABC):
     targets: dict[str, np.ndarray] | None = None
     pairs: bool = False
     notes: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()  # of the rows in their file, from 1; empty if they are all of its rows
 
     def __post_init__(self) -> None:
         shapes = {self.inputs[name].shape for name in (IDS, MASK, SEGMENTS)}
@@ -75,6 +78,7 @@ class TaskRows(abc.ABC):
             "inputs": {name: values[picked] for name, values in self.inputs.items()},
             "keys": [self.keys[i] for i in picked],
             "targets": targets,
+            "numbers": tuple(self.numbers[i] for i in picked) if self.numbers else (),
         }
         return dataclasses.replace(self, **changed, **self._taken(picked))
 
@@ -107,6 +111,12 @@ class TaskRows(abc.ABC):
         if self.targets is None or not len(self):
             raise ValueError("A score needs labelled rows, at least 1. Received: none.")
         return self.targets
+
+
+def row_bytes(task: str, labels: int, max_len: int) -> int:
+    """What a row takes in memory besides its texts: ids, mask and segments, and the answers of some files."""
+    answers = {"token-classification": labels * max_len, "question-answering": 2 * max_len}.get(task, labels)
+    return 12 * max_len + _ANSWER_BYTES * answers
 
 
 def shorten(names: Sequence[str], limit: int = 10) -> str:

@@ -4,17 +4,19 @@ A file has one segment per line, and a blank line ends a document. Every two nei
 the rows are swapped, always the same ones. Leaves out the masked words of ALBERT's pretraining.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from models_tf.data.held import hold, text_bytes
+from models_tf.data.lines import read_lines
 from models_tf.data.text import clean_text
 from models_tf.encoder.heads import ORDER_LABELS
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
 from models_tf.tasks.classification import ClassificationRows
-from models_tf.tasks.rows import cut_rows
+from models_tf.tasks.rows import cut_rows, row_bytes
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 SUFFIX = ".txt"
@@ -27,7 +29,13 @@ def reads(path: Path, labels: Sequence[str]) -> bool:
 
 
 def read_order(path: Path, *, tokenizer: Tokenizer, max_len: int) -> ClassificationRows:
-    pairs = neighbours(path)
+    held = hold(neighbours(path), lambda pair: row_bytes("classification", 2, max_len) + text_bytes(*pair))
+    pairs = held.rows
+    if len(pairs) < 2:
+        raise InputError(
+            f"{path} must have documents of two or more segments, one per line, with a blank line between documents. "
+            f"Received: {len(pairs)} pairs of segments."
+        )
     swapped = np.zeros(len(pairs), bool)
     swapped[np.random.default_rng(_SEED).permutation(len(pairs))[: len(pairs) // 2]] = True
     texts = [pair[int(turned)] for pair, turned in zip(pairs, swapped, strict=True)]
@@ -40,28 +48,15 @@ def read_order(path: Path, *, tokenizer: Tokenizer, max_len: int) -> Classificat
         labels=ORDER_LABELS,
         targets={LOGITS: swapped.astype(np.int32)},
         pairs=True,
-        notes=cut_rows(inputs, path),
+        notes=(*held.note(path), *cut_rows(inputs, path)),
     )
 
 
-def neighbours(path: Path) -> list[tuple[str, str]]:
+def neighbours(path: Path) -> Iterator[tuple[str, str]]:
     """All neighbouring segments of each document, without pairs of equal texts."""
-    data = path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path} must be UTF-8. Received: byte 0x{data[error.start]:02x} in line {number}.") from error
-    found: list[tuple[str, str]] = []
     before = ""
-    for line in text.split("\n"):  # not splitlines(): a text may hold U+2028 and similar
+    for line in read_lines(path):  # a text may hold U+2028 and similar
         segment = clean_text(" ".join(line.split()))
         if before and segment and before != segment:
-            found.append((before, segment))
+            yield before, segment
         before = segment
-    if len(found) < 2:
-        raise InputError(
-            f"{path} must have documents of two or more segments, one per line, with a blank line between documents. "
-            f"Received: {len(found)} pairs of segments."
-        )
-    return found

@@ -3,22 +3,25 @@
 Leaves out SQuAD 2.0's questions without an answer.
 """
 
-import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from models_tf.checkpoints.json_text import parse_json
+from models_tf import limits
+from models_tf.checkpoints.json_text import read_json_file
+from models_tf.data.held import hold
 from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import END_LOGITS, IDS, MASK, SEGMENTS, START_LOGITS
+from models_tf.tasks.rows import row_bytes
 from models_tf.tasks.squad_windows import Question, SpanWindow, Window, cut, most_context
 from models_tf.tokenizers.tokenizer import Pieces, Tokenizer
 
 # [CLS] question [SEP] passage [SEP]
 _SPECIALS = 3
+_WINDOW_BYTES = 2000  # objects for the tokens of a window
 
 SquadRows = tuple[dict[str, np.ndarray], list[Window], dict[str, np.ndarray] | None, tuple[str, ...]]
 _Asked = tuple[Question, str, "tuple[int, int] | None"]  # question, passage, place of the first answer
@@ -32,7 +35,10 @@ def read_json(
         raise ValueError(
             f"`doc_stride` and `max_query_len` must be at least 1. Received: {doc_stride}, {max_query_len}."
         )
-    asked = list(_questions(path, labelled))
+    # Windows of a question overlap, and a token has some four characters: that tells how many there will be.
+    per_window, stride = row_bytes("question-answering", 2, max_len) + _WINDOW_BYTES, 4 * doc_stride
+    held = hold(_questions(path, labelled), lambda asked: per_window * (1 + len(asked[1]) // stride))
+    asked = held.rows
     passages = sorted({passage for _, passage, _ in asked})
     pieces = dict(zip(passages, tokenizer.pieces(passages), strict=True))
     queries = tokenizer.pieces([question.text for question, _, _ in asked])
@@ -48,6 +54,7 @@ def read_json(
                 f"Received: {max_len}."
             )
         body = pieces[passage]
+        limits.check("passage_tokens", len(body.ids), f"{path} question {question.id}: the passage")
         if not body.ids or not query_ids:
             raise InputError(f"{path} question {question.id} must have words and a passage. Received: an empty text.")
         cuts = cut(len(body.ids), capacity, doc_stride)
@@ -61,9 +68,9 @@ def read_json(
             positions.append((0, 0) if place is None else _position(body, place, first, length, offset))
     inputs = _inputs(ids, windows, max_len, tokenizer.pad_id)
     if not labelled:
-        return inputs, windows, None, ()
+        return inputs, windows, None, held.note(path)
     starts, ends = np.array(positions, np.int32).reshape(-1, 2).T
-    return inputs, windows, {START_LOGITS: starts.copy(), END_LOGITS: ends.copy()}, ()
+    return inputs, windows, {START_LOGITS: starts.copy(), END_LOGITS: ends.copy()}, held.note(path)
 
 
 def _inputs(ids: list[list[int]], windows: list[Window], max_len: int, pad_id: int) -> dict[str, np.ndarray]:
@@ -87,11 +94,7 @@ def _position(body: Pieces, place: tuple[int, int], first: int, length: int, off
 def _questions(path: Path, labelled: bool) -> Iterator[_Asked]:
     if not path.is_file():
         raise InputError(f"Data file must exist. Received: {path} ({'a folder' if path.is_dir() else 'no such file'}).")
-    try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise InputError(f"{path} must be a whole gzip file. Received: {error}.") from error
-    document = parse_json(data, f"{path} must be SQuAD's JSON.")
+    document = read_json_file(path, f"{path} must be SQuAD's JSON.")
     seen: set[str] = set()
     for i, article in enumerate(_get(document, "data", list, str(path))):
         for j, paragraph in enumerate(_get(article, "paragraphs", list, f"{path} data[{i}]")):

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from models_tf import limits
+from models_tf.data.held import text_bytes
 from models_tf.data.text import clean_text
 from models_tf.data.tfrecord import Example, read_examples
 from models_tf.errors import InputError
@@ -41,6 +43,7 @@ def read_records(path: Path, *, tokenizer: Tokenizer, max_len: int, labelled: bo
         name = _text(example, "qas_id")[0]
         if name not in passages:
             raise InputError(f"{truths_path} must have every question of {features_path.name}. Received: no {name!r}.")
+        limits.check("rows", number, str(features_path))
         used = int(np.asarray(example["input_mask"]).sum())
         for ours, theirs in _INPUTS.items():
             row = _fit(np.asarray(example[theirs]), used, max_len, where)
@@ -92,10 +95,14 @@ def _read_truths(path: Path) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]
     """Words and answers by the id of the question. Questions of one passage share its words."""
     shared: dict[tuple[str, ...], tuple[str, ...]] = {}
     found = {}
+    size = 0
     for number, example in enumerate(read_examples(path, _TRUTHS), start=1):
         where = f"{path} record {number}"
         _need(example, _TRUTHS, where)
         words = tuple(_text(example, "words"))
+        if words not in shared:
+            size += text_bytes(*words)
+            limits.check("held_bytes", size, f"The passages of {path}")
         answers = tuple(_text(example, "answers"))
         if not answers or not words:
             raise InputError(f"{where} must have words and an answer. Received: {len(words)}, {len(answers)}.")

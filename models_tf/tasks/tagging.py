@@ -4,7 +4,7 @@ A word without a piece (beyond the maximum length, or made of characters that th
 counts as wrong in the accuracy and as O in the entities, so that an entity there is missed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from models_tf.data import TaggedRow, read_tagged
-from models_tf.data.tag_scheme import check_tags
+from models_tf.data.tag_scheme import TagScheme
 from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import IDS, LOGITS
@@ -135,29 +135,43 @@ class TaggingRows(TaskRows):
         return len(found & wanted), len(found), len(wanted)
 
 
-def parse(path: Path, columns: Columns, labelled: bool) -> list[TaggedRow]:
+def stream(path: Path, columns: Columns, labelled: bool) -> Iterator[TaggedRow]:
     """The sentences of a file."""
-    rows = list(read_tagged(path, columns.text, columns.label, labelled=labelled))
-    if not rows:
+    found = False
+    for row in read_tagged(path, columns.text, columns.label, labelled=labelled):
+        found = True
+        yield row
+    if not found:
         raise InputError(f"{path} must have sentences. Received: none.")
-    return rows
 
 
 def read_tagging(
-    rows: list[TaggedRow], path: Path, *, tokenizer: Tokenizer, labels: Sequence[str], max_len: int, labelled: bool
+    rows: list[TaggedRow],
+    path: Path,
+    *,
+    tokenizer: Tokenizer,
+    labels: Sequence[str],
+    max_len: int,
+    labelled: bool,
+    seen: TagScheme | None = None,
 ) -> TaggingRows:
+    """`seen`: the tags of all rows, where `rows` are a sample."""
     sentences = [[clean_text(word) for word in row.words] for row in rows]
     encoded = tokenizer.encode_words(sentences, max_len=max_len)
     counts = np.array([len(words) for words in sentences], np.int32)
     tags, targets = None, None
     notes: tuple[str, ...] = ()
     if labelled:
-        entities = check_tags(rows, path)
-        found = [tagged for row in rows for tagged in zip(row.tags, row.lines, strict=True)]
-        numbers, notes = number_labels(found, labels, path, unit="line")
-        notes = (*entities.note(path), *notes)
+        if seen is None:
+            seen = TagScheme(path)
+            for row in rows:
+                seen.add(row)
+        notes = seen.entities().note(path)
+        numbers, by_number = number_labels(list(seen.first.items()), labels, path, unit="line")
+        notes = (*notes, *by_number)
+        numbered = dict(zip(seen.first, numbers, strict=True))
         tags = np.full(encoded.first.shape, -1, np.int32)
-        tags[np.arange(tags.shape[1]) < counts[:, None]] = numbers
+        tags[np.arange(tags.shape[1]) < counts[:, None]] = [numbered[tag] for row in rows for tag in row.tags]
         targets = {LOGITS: _targets(encoded.first, tags, encoded.inputs[IDS].shape)}
     return TaggingRows(
         inputs=encoded.inputs,

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from models_tf.bounded_files import read_document
+from models_tf.folders.links import path_inside
+
 VOCAB, SPIECE, TOKENIZER = "vocab.txt", "spiece.model", "tokenizer.json"
 SETTINGS, SPECIAL_TOKENS, ADDED_TOKENS = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 # A folder has some of them.
@@ -9,5 +12,7 @@ TOKENIZER_FILES = (VOCAB, SPIECE, TOKENIZER, SETTINGS, SPECIAL_TOKENS, ADDED_TOK
 
 
 def read_tokenizer_files(folder: Path) -> dict[str, bytes]:
-    """Those that are there; which of them are needed and whether they are right is for the tokenizer to say."""
-    return {name: (folder / name).read_bytes() for name in TOKENIZER_FILES if (folder / name).is_file()}
+    """Those that are there; which of them are needed and whether they are right is for the tokenizer to say. They are
+    copied into what is written: a link out of the folder is refused.
+    """
+    return {name: read_document(path_inside(folder, name)) for name in TOKENIZER_FILES if (folder / name).is_file()}

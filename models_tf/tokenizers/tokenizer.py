@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models_tf import limits
 from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
@@ -69,6 +70,7 @@ class Tokenizer:
         self._source = source
         numbered = backend.get_vocab(with_added_tokens=True)
         self.vocab_size = len(numbered)
+        limits.check("vocabulary", self.vocab_size, source)
         self.tokens = _in_order(numbered, source)
         for which in _REQUIRED:
             if special[which] not in numbered:

@@ -6,18 +6,19 @@ It grows in place, so that a stopped training keeps its best checkpoint and can 
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from models_tf.checkpoints import projection as checkpoint
-from models_tf.checkpoints.atomic_files import write_files
+from models_tf.checkpoints.atomic_files import copy_file, write_files
 from models_tf.errors import InputError
 from models_tf.folders import manifest, open_folders
 from models_tf.folders.output_folder import Inputs
+from models_tf.folders.output_path import check_path
 from models_tf.training.state import STATE_FILE, Position, save_state
 
 PROJECTION_FILES = (checkpoint.CONFIG_FILE, checkpoint.WEIGHTS_FILE, checkpoint.LABELS_FILE)
@@ -67,6 +68,7 @@ class TrainingFolder:
     def _check(self) -> None:
         """Refuses a folder that is in use or not writable; leaves nothing behind."""
         path = self.path
+        check_path(path)
         manifest.check_apart(path, self._inputs)
         if path.exists() and not path.is_dir():
             raise InputError(f"--output must be a folder. Received: {path} (a file).")
@@ -117,19 +119,26 @@ class TrainingFolder:
             save_state(self.path, position, fingerprint, arrays, epochs)
             self._has_state = True
 
-    def save_cache(self, contents: Mapping[str, bytes]) -> None:
-        """Files that save a resumed training some work; removed together with the state."""
-        with self._uncut(contents):
-            write_files(self.path, contents)
-            self._caches |= set(contents)
+    @property
+    def place(self) -> Path:
+        """Where the folder is or will be: the nearest folder that exists."""
+        return next(path for path in (self.path, *self.path.absolute().parents) if path.is_dir())
+
+    def save_cache(self, name: str, stream: IO[bytes]) -> None:
+        """A file that saves a resumed training some work; removed together with the state."""
+        with self._uncut((name,)):
+            copy_file(self.path, name, stream)
+            self._caches.add(name)
 
     def keep_cache(self, name: str) -> None:
         """A cache of the resumed training; also removed together with the state."""
         self._caches.add(name)
 
     def remove_state(self) -> None:
-        """Training is complete: there is nothing to resume."""
-        for name in (STATE_FILE, *self._caches):
+        """Training is complete: there is nothing to resume. The state goes last: without it nobody would look for the
+        caches again.
+        """
+        for name in (*self._caches, STATE_FILE):
             (self.path / name).unlink(missing_ok=True)
         self._has_state = False
 

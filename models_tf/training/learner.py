@@ -41,5 +41,5 @@ class Learner(Protocol):
         ...
 
     def fingerprint(self) -> dict[str, Any]:
-        """What must be the same when a training is resumed."""
+        """Settings that must be the same when a training is resumed."""
         ...

@@ -10,12 +10,14 @@ import tensorflow as tf
 import tf_keras as keras
 
 from models_tf.checkpoints import projection as checkpoint
+from models_tf.layers.dropout import Draws
 from models_tf.training import batches as data
 from models_tf.training import losses
 from models_tf.training.features import project
 from models_tf.training.folder import TrainingFolder
 from models_tf.training.learner import Measured
 from models_tf.training.schedule import WarmupCosine
+from models_tf.training.seeds import batch_seed
 from models_tf.training.settings import TrainingSettings
 from models_tf.training.stage import MAIN_STAGE, Stage
 from models_tf.training.teacher import Teacher
@@ -80,10 +82,10 @@ class ProjectionStage(Stage):
     settings: TrainingSettings
     class_weights: tf.Tensor
 
-    def loss(self, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         settings, multi = self.settings, self.model.config.multi_label
         loss_of = losses.multi_label if multi else losses.single_label
-        logits = self.model(batch["features"], training=True)
+        logits = self.model(batch["features"], draws=draws)
         loss, hits = loss_of(logits, batch["targets"], self.class_weights, settings.label_smoothing)
         if self.teacher:
             soft = self.teacher.probabilities(batch["texts"], batch["rows"])
@@ -171,11 +173,6 @@ class ProjectionLearner:
     @tf.function(reduce_retracing=True)
     def _infer(self, features: tf.Tensor) -> tf.Tensor:
         return self.model.features_to_logits(features)
-
-
-def batch_seed(seed: int, epoch: int, index: int) -> int:
-    """The seed of a batch's typos: any seed of the user gives 63 random bits."""
-    return int(np.random.SeedSequence((seed, epoch, index)).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def _hits(logits: np.ndarray, targets: np.ndarray, multi_label: bool) -> float:

@@ -1,6 +1,7 @@
 """How to train, apart from the model's own config: what the loop needs, and what each kind of model adds."""
 
 import dataclasses
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -58,6 +59,19 @@ class LoopSettings:
                 raise ValueError(f"{flag} must be {low} to {high}. Received: {value}.")
         if self.teacher and self.teacher_logits:
             raise ValueError("--teacher and --teacher-logits exclude each other. Received: both.")
+
+    def data_digests(self) -> dict[str, str]:
+        """The SHA-256 of each file with rows, by field."""
+        found = {}
+        for name in self.PATHS:
+            path = getattr(self, name)
+            if path is not None and path.is_file():
+                digest = hashlib.sha256()
+                with path.open("rb") as file:
+                    while block := file.read(1 << 20):
+                        digest.update(block)
+                found[name] = digest.hexdigest()
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Without the places of files: what another machine needs to repeat the run."""

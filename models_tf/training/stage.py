@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
+from models_tf.layers.dropout import Draws
+
 # The stage that learns the task; a training may have others before it.
 MAIN_STAGE = "train"
 
@@ -44,7 +46,7 @@ class Stage(abc.ABC):
     judged: bool = False
 
     @abc.abstractmethod
-    def loss(self, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """What is shown, what is minimised, and how many rows are right (NaN: nothing to count). Traced once."""
 
     def note(self) -> str:

@@ -1,6 +1,7 @@
 """The state of an interrupted training: one file, replaced as a whole, no pickle."""
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
 
 STATE_FILE = "resume.safetensors"
+# In a fingerprint: what the data files held, by flag.
+DATA = "data"
 
 
 @dataclass(kw_only=True)
@@ -21,10 +24,17 @@ class Position:
 
     epoch: int = 0
     batch: int = 0  # batches of this epoch already trained on
+    rows: int = 0  # in these batches
+    loss: float = 0.0  # summed over these rows
+    hits: float = 0.0  # of these rows; NaN where there is nothing to count
     best_accuracy: float = -1.0
     best_epoch: int = -1
     better_epoch: int = -1  # the last one that was better, not only as good
     seconds: float = 0.0
+
+    def begin_epoch(self, epoch: int, *, seconds: float) -> None:
+        self.epoch, self.seconds = epoch, seconds
+        self.batch, self.rows, self.loss, self.hits = 0, 0, 0.0, 0.0
 
 
 def save_state(
@@ -33,7 +43,7 @@ def save_state(
     """`epochs` are those of the whole training."""
     from safetensors.numpy import save as to_bytes
 
-    metadata = {"position": json.dumps(asdict(position)), "fingerprint": json.dumps(fingerprint, sort_keys=True)}
+    metadata = {"position": _position_text(position), "fingerprint": json.dumps(fingerprint, sort_keys=True)}
     metadata["epochs"] = str(epochs)
     tensors = {f"{index:04d}": np.asarray(array) for index, array in enumerate(arrays)}
     write_files(folder, {STATE_FILE: to_bytes(tensors, metadata)})
@@ -58,6 +68,9 @@ def load_state(
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
     wanted = json.loads(json.dumps(fingerprint, sort_keys=True))
     for key, before, now in _differences(saved, wanted):
+        if key.startswith(f"{DATA}."):
+            flag = "--" + key.removeprefix(f"{DATA}.").replace("_", "-")
+            raise InputError(f"--resume must have the data it began with. Received: {flag} with other content.")
         raise InputError(f"--resume must have the settings it began with: {key} was {before!r}. Received: {now!r}.")
     if [array.shape for array in arrays] != [tuple(shape) for shape in shapes]:
         raise _damaged(path, "its tensors do not fit the model")
@@ -97,12 +110,19 @@ def _damaged(path: Path, reason: str) -> InputError:
     return InputError(f"{path} is damaged: {reason.rstrip('.')}. Remedy: train again with --force.")
 
 
+def _position_text(position: Position) -> str:
+    values = asdict(position)
+    return json.dumps({**values, "hits": None if math.isnan(position.hits) else position.hits})  # NaN is no JSON
+
+
 def _position(values: Any) -> Position:
     expected = asdict(Position())
     if not isinstance(values, dict) or set(values) != set(expected):
         raise InputError(f"The position must have {', '.join(expected)}.")
     for name, default in expected.items():
         value = values[name]
+        if name == "hits" and value is None:
+            continue
         if type(value) not in (type(default), int) or not default <= value < 1e12:
             raise InputError(f"{name} must be a number from {default}. Received: {value!r}.")
-    return Position(**values)
+    return Position(**{**values, "hits": math.nan if values["hits"] is None else values["hits"]})

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from models_tf import registry
+from models_tf.bounded_files import read_document
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import EncoderCheckpoint, OpenCheckpoint
 from models_tf.encoder.config import EncoderConfig
@@ -34,7 +35,7 @@ def tokenizer_files(
     if path is not None:
         if path.is_dir():
             return read_tokenizer_files(path), str(path)
-        return {_VOCABULARIES.get(path.suffix, VOCAB): path.read_bytes()}, str(path)
+        return {_VOCABULARIES.get(path.suffix, VOCAB): read_document(path)}, str(path)
     if start is not None:
         return start.tokenizer_files, str(settings.checkpoint)
     if teacher is not None and teacher.tokenizer_files:

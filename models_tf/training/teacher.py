@@ -15,6 +15,7 @@ import tensorflow as tf
 from models_tf.checkpoints import projection as checkpoint
 from models_tf.errors import InputError
 from models_tf.training.features import project
+from models_tf.training.row_file import RowFile
 
 # Rows of stored logits looked at together: a file of any size is checked in little memory.
 _CHECKED_ROWS = 65_536
@@ -62,7 +63,7 @@ class AveragedTeachers:
 class LogitsTeacher:
     """Logits `[rows of the training file, labels]` that were computed before."""
 
-    def __init__(self, logits: np.ndarray, temperature: float, multi_label: bool) -> None:
+    def __init__(self, logits: RowFile, temperature: float, multi_label: bool) -> None:
         self.logits, self.temperature, self.multi_label = logits, temperature, multi_label
 
     def probabilities(self, texts: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:  # noqa: ARG002 - the protocol's
@@ -72,11 +73,11 @@ class LogitsTeacher:
 
 
 class StoredTeacher(LogitsTeacher):
-    """A `.npy` file of them; it is mapped, not read."""
+    """A `.npy` file of them that another program has written."""
 
     def __init__(self, path: Path, rows: int, labels: int, temperature: float, multi_label: bool) -> None:
         try:
-            super().__init__(np.load(path, mmap_mode="r", allow_pickle=False), temperature, multi_label)
+            super().__init__(RowFile(path), temperature, multi_label)
         except (OSError, ValueError, EOFError) as error:
             raise InputError(f"--teacher-logits must be a .npy file of numbers. Received: {path} ({error}).") from error
         if self.logits.shape != (rows, labels) or self.logits.dtype.kind != "f":
@@ -84,13 +85,12 @@ class StoredTeacher(LogitsTeacher):
                 f"--teacher-logits must hold floats of shape {(rows, labels)}, a row for each row of --train. "
                 f"Received: {self.logits.dtype} {self.logits.shape}."
             )
-        for start in range(0, rows, _CHECKED_ROWS):
-            bad = ~np.isfinite(self.logits[start : start + _CHECKED_ROWS]).all(axis=1)
+        for number, block in enumerate(self.logits.blocks(_CHECKED_ROWS)):
+            bad = ~np.isfinite(block).all(axis=1)
             if bad.any():
-                raise InputError(
-                    f"--teacher-logits must be finite. Received: NaN or infinity in row {start + int(bad.argmax())} "
-                    f"of {path} (0 is the first)."
-                )
+                row = number * _CHECKED_ROWS + int(bad.argmax())
+                where = f"row {row} of {path} (0 is the first)"
+                raise InputError(f"--teacher-logits must be finite. Received: NaN or infinity in {where}.")
 
 
 def _activate(logits: tf.Tensor, multi_label: bool) -> tf.Tensor:

@@ -1,16 +1,18 @@
 """A teacher's outputs in a file of the training folder, so that a resumed training need not compute them again."""
 
-import io
+import tempfile
+from collections.abc import Iterable
 
 import numpy as np
 
 from models_tf.errors import InputError
 from models_tf.training.folder import TrainingFolder
+from models_tf.training.row_file import RowFile, RowWriter
 
 CACHE_FILE = "teacher_{name}.npy"
 
 
-def stored(folder: TrainingFolder, name: str, shape: tuple[int, ...], *, of: str) -> np.ndarray | None:
+def stored(folder: TrainingFolder, name: str, shape: tuple[int, ...], *, of: str) -> RowFile | None:
     """The outputs stored for a resumed training, None if there are none.
 
     Their shape must begin with `shape`; `of` says what each row is for.
@@ -19,7 +21,7 @@ def stored(folder: TrainingFolder, name: str, shape: tuple[int, ...], *, of: str
     if not folder.resume or not path.is_file():
         return None
     try:
-        found = np.load(path, allow_pickle=False)
+        found = RowFile(path)
     except (ValueError, EOFError) as error:
         raise InputError(f"{path} is damaged: {error}. Remedy: train again with --force.") from error
     if found.shape[: len(shape)] != shape or found.dtype != np.float32:
@@ -32,9 +34,16 @@ def stored(folder: TrainingFolder, name: str, shape: tuple[int, ...], *, of: str
     return found
 
 
-def store(folder: TrainingFolder, name: str, answers: np.ndarray) -> None:
-    if not np.isfinite(answers).all():
-        raise InputError("--teacher must answer with finite numbers. Received: NaN or infinity.")
-    stream = io.BytesIO()
-    np.save(stream, answers, allow_pickle=False)
-    folder.save_cache({CACHE_FILE.format(name=name): stream.getvalue()})
+def store(folder: TrainingFolder, name: str, shape: tuple[int, ...], answers: Iterable[np.ndarray]) -> RowFile:
+    """Writes `answers`, the rows of an array of this `shape` some at a time, as they are computed."""
+    file = CACHE_FILE.format(name=name)
+    with tempfile.TemporaryFile(dir=folder.place) as stream:  # without a name: a teacher may be stopped at any moment
+        rows = RowWriter(stream, shape)
+        for part in answers:
+            if not np.isfinite(part).all():
+                raise InputError("--teacher must answer with finite numbers. Received: NaN or infinity.")
+            rows.add(part)
+        rows.finish()
+        stream.seek(0)
+        folder.save_cache(file, stream)
+    return RowFile(folder.path / file)

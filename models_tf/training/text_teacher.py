@@ -5,7 +5,7 @@ if the file has numbers. Leaves out hidden states and attention maps: a projecti
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,7 @@ from models_tf.training import teacher_cache
 from models_tf.training.batches import Examples
 from models_tf.training.folder import TrainingFolder
 from models_tf.training.progress import Progress, tell_rows
+from models_tf.training.row_file import RowFile
 
 CACHE_NAME = "logits_{number}"
 # Rows tokenized together, so that a file of any size needs little memory.
@@ -53,22 +54,22 @@ class TextTeacher:
         self.tokenizer = Tokenizer.from_files(loaded.tokenizer_files, str(folder))
         self.tokenizer.check_embedding(loaded.config.vocab_size)
 
-    def logits(self, examples: Examples, number: int, *, folder: TrainingFolder, progress: Progress) -> np.ndarray:
+    def logits(self, examples: Examples, number: int, *, folder: TrainingFolder, progress: Progress) -> RowFile:
         """Float32 [rows of --train, labels of the student]; a resumed training reads teacher `number`'s from a file."""
         name, total = CACHE_NAME.format(number=number), examples.train_rows
         kept = teacher_cache.stored(folder, name, (total,), of="of --train")
         if kept is not None:
             return kept
+        return teacher_cache.store(folder, name, (total, len(self.order)), self._answers(examples, progress))
+
+    def _answers(self, examples: Examples, progress: Progress) -> Iterator[np.ndarray]:
         predict = Predictor(Encoder(self.loaded.config, self.loaded.head, self.loaded.tensors))
-        found = np.empty((total, len(self.order)), np.float32)
         rows, done = examples.train.rows(), 0
         while texts := [clean_text(row.text) for row in itertools.islice(rows, _ROWS)]:
             inputs = self.tokenizer.encode(texts, max_len=self.loaded.config.max_positions, pad=False)
-            found[done : done + len(texts)] = predict(inputs)[LOGITS][:, self.order]
+            yield predict(inputs)[LOGITS][:, self.order]
             done += len(texts)
-            tell_rows(progress, "teacher", done, total)
-        teacher_cache.store(folder, name, found)
-        return found
+            tell_rows(progress, "teacher", done, examples.train_rows)
 
 
 def _order(known: Sequence[str], labels: Sequence[str], folder: Path) -> list[int]:

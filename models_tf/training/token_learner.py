@@ -13,7 +13,7 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.atomic_files import write_files
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.folder import CONFIG_FILE, RECORD_FILE, TRAINING_FILE
-from models_tf.checkpoints.json_text import parse_json
+from models_tf.checkpoints.json_text import read_json_file
 from models_tf.checkpoints.weights import WEIGHTS_FILE
 from models_tf.encoder.batches import Predictor
 from models_tf.encoder.model import Encoder
@@ -24,6 +24,7 @@ from models_tf.training.learner import Measured
 from models_tf.training.token_plan import make_plan
 from models_tf.training.token_settings import TokenSettings
 from models_tf.training.unlabelled import Taught
+from models_tf.training.windows import WindowedRows
 
 OUTPUT_FILES = (CONFIG_FILE, WEIGHTS_FILE, *TOKENIZER_FILES, TRAINING_FILE, RECORD_FILE)
 
@@ -40,20 +41,30 @@ class TokenLearner:
         settings: TokenSettings,
         folder: TrainingFolder,
         command: str,
-        soft: Mapping[str, np.ndarray] | None = None,
+        soft: Mapping[str, Any] | None = None,
         teacher: EncoderCheckpoint | None = None,
         unlabelled: Taught | None = None,
         beside: Mapping[str, bytes] | None = None,
+        windowed: WindowedRows | None = None,
     ) -> None:
         """`soft` are a teacher's outputs on the rows of `train`, by name; `teacher` is needed for its inner states.
 
         The `unlabelled` words are learned before the rows of `train`. Files `beside` are written with every checkpoint.
+        `train` are some of the `windowed` rows, if the file is too large to hold.
         """
         self.student, self.dev, self.settings, self.folder = student, dev, settings, folder
         self.command, self.beside = command, dict(beside or {})
         self.model = Encoder(student.config, student.head, student.tensors)
         self.weights = list(self.model.table.values())
-        plan = make_plan(self.model, train, settings=settings, soft=soft or {}, teacher=teacher, unlabelled=unlabelled)
+        plan = make_plan(
+            self.model,
+            train,
+            settings=settings,
+            soft=soft or {},
+            teacher=teacher,
+            unlabelled=unlabelled,
+            windowed=windowed,
+        )
         self.stages, self.main, self.state = plan.stages, plan.main, plan.state
 
     @functools.cached_property
@@ -102,7 +113,7 @@ class TokenLearner:
 
     def finish(self, result: dict[str, Any]) -> dict[str, Any]:
         path = self.folder.path / TRAINING_FILE
-        document = parse_json(path.read_bytes(), f"{path} must be JSON.")
+        document = read_json_file(path)
         document |= {"best_epoch": result["best_epoch"], "epochs_run": result["epochs"], "seconds": result["seconds"]}
         self.folder.save_checkpoint(lambda _folder: self._write_document(document))
         kept = ("metric", "dev_score", "dev_rows", "dev_standard_error", "dev_more", "dev_exact_match", "movement_kept")

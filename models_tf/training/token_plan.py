@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from models_tf.checkpoints.encoder import EncoderCheckpoint
@@ -22,6 +21,7 @@ from models_tf.training.token_stages import DistillStage, FinalStage, SearchStag
 from models_tf.training.transfer import Transfer
 from models_tf.training.transfer_settings import NONE
 from models_tf.training.unlabelled import Taught, UnlabelledBatches
+from models_tf.training.windows import WindowedBatches, WindowedRows
 
 TRANSFER_STAGE = "transfer"
 DISTILL_STAGE = "distill"  # on rows without labels
@@ -50,7 +50,7 @@ class Plan:
 class _Planner:
     """What the stages share: the model with its weights that are `own` and learn, a teacher, the labelled rows."""
 
-    def __init__(self, model: Encoder, teacher: Encoder | None, data: TaskBatches, settings: TokenSettings) -> None:
+    def __init__(self, model: Encoder, teacher: Encoder | None, data: Batches, settings: TokenSettings) -> None:
         self.model, self.teacher, self.data, self.settings = model, teacher, data, settings
         frozen = _EMBEDDING if settings.frozen_embedding else ()
         self.own = {name: weight for name, weight in model.table.items() if not name.startswith(frozen)}
@@ -173,14 +173,18 @@ def make_plan(
     rows: TaskRows,
     *,
     settings: TokenSettings,
-    soft: Mapping[str, np.ndarray],
+    soft: Mapping[str, Any],
     teacher: EncoderCheckpoint | None,
     unlabelled: Taught | None,
+    windowed: WindowedRows | None = None,
 ) -> Plan:
-    """`soft` are the teacher's outputs on the `rows`, by name; `unlabelled` is learned before the `rows`."""
-    data = TaskBatches(
-        rows, soft, soft_places=not model.head.reads_pooled, batch_size=settings.batch_size, seed=settings.seed
-    )
+    """`soft` are the teacher's outputs on the `rows`, by name; `unlabelled` is learned before the `rows`.
+
+    With `windowed` rows to learn from, the `rows` are some of them.
+    """
+    how: dict[str, Any] = {"batch_size": settings.batch_size, "seed": settings.seed}
+    how["soft_places"] = not model.head.reads_pooled
+    data = WindowedBatches(windowed, rows, soft, **how) if windowed else TaskBatches(rows, soft, **how)
     theirs = None
     if teacher is not None and (settings.transfer != NONE or settings.reads_inside):
         theirs = Encoder(teacher.config, teacher.head, teacher.tensors)

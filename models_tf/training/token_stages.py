@@ -15,6 +15,7 @@ import tensorflow as tf
 from models_tf.encoder.batches import INPUTS, activations
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.model import Encoder
+from models_tf.layers.dropout import Draws
 from models_tf.spec import LOGITS, MASK
 from models_tf.tasks.losses import task_loss, teacher_loss
 from models_tf.training.inner_distillation import InnerDistillation
@@ -37,7 +38,7 @@ class TransferStage(Stage):
     teacher: Encoder
     transfer: Transfer
 
-    def loss(self, batch: dict[str, tf.Tensor]) -> Losses:
+    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> Losses:  # noqa: ARG002 - the stages'
         inputs = [batch[name] for name in INPUTS]
         student, teacher = self.model.activations(*inputs), self.teacher.activations(*inputs)
         loss = self.transfer.loss(student, teacher, batch[MASK], self.optimizer.iterations)
@@ -51,8 +52,8 @@ class DistillStage(Stage):
     model: Encoder
     temperature: float
 
-    def loss(self, batch: dict[str, tf.Tensor]) -> Losses:
-        logits = activations(self.model, batch, training=True).outputs[LOGITS]
+    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> Losses:
+        logits = activations(self.model, batch, draws=draws).outputs[LOGITS]
         loss, alike = words_loss(logits, batch[PLACE], batch[SOFT], self.temperature)
         return loss, loss, alike
 
@@ -75,16 +76,16 @@ class TaskStage(Stage):
         """The weights in use."""
         return self.model.table
 
-    def loss(self, batch: dict[str, tf.Tensor]) -> Losses:
-        return self._task_loss(batch)
+    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> Losses:
+        return self._task_loss(batch, draws)
 
-    def _task_loss(self, batch: dict[str, tf.Tensor], search: RetentionSearch | None = None) -> Losses:
+    def _task_loss(self, batch: dict[str, tf.Tensor], draws: Draws, search: RetentionSearch | None = None) -> Losses:
         settings, targets, soft = self.settings, targets_of(batch), soft_of(batch)
         whole = bool(settings.attention_weight)  # maps of all tokens, in the last layer too
         found = activations(
             self.model,
             batch,
-            training=True,
+            draws=draws,
             whole=whole,
             table=self.table(),
             config=self.config,
@@ -96,7 +97,7 @@ class TaskStage(Stage):
             taught = teacher_loss(settings.task, outputs, soft, targets, batch[MASK], temperature=settings.temperature)
             loss = (1.0 - settings.teacher_weight) * loss + settings.teacher_weight * taught
         if self.inner is not None and self.teacher is not None:
-            wanted = activations(self.teacher, batch, training=False, whole=whole or self.inner.reads_last)
+            wanted = activations(self.teacher, batch, whole=whole or self.inner.reads_last)
             loss += self.inner.loss(found, wanted, batch[MASK])
         return loss, loss, hits
 
@@ -107,8 +108,8 @@ class SearchStage(TaskStage):
 
     search: RetentionSearch
 
-    def loss(self, batch: dict[str, tf.Tensor]) -> Losses:
-        loss, total, hits = self._task_loss(batch, self.search)
+    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> Losses:
+        loss, total, hits = self._task_loss(batch, draws, self.search)
         return loss, total + self.search.penalty(), hits
 
 
@@ -127,8 +128,8 @@ class FinalStage(TaskStage):
     def table(self) -> Mapping[str, Any]:
         return self.movement.table(self.model.table) if self.movement else self.model.table
 
-    def loss(self, batch: dict[str, tf.Tensor]) -> Losses:
-        loss, total, hits = self._task_loss(batch)
+    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> Losses:
+        loss, total, hits = self._task_loss(batch, draws)
         return loss, total + self.movement.penalty() if self.movement and self.movement.penalized else total, hits
 
     def note(self) -> str:

@@ -1,8 +1,10 @@
 """A fine-tuned checkpoint of a token model as teacher of another: its outputs on all rows, computed once."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +23,13 @@ from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training import teacher_cache
 from models_tf.training.folder import TrainingFolder
 from models_tf.training.progress import Progress, tell_rows
+from models_tf.training.row_file import RowFile
 from models_tf.training.token_settings import HEAD_OF_TASK, TokenSettings
 from models_tf.training.transfer_settings import NONE
+from models_tf.training.windows import WindowedRows
+
+# Rows of a window that the teacher answers at a time.
+_ROWS = 2048
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,14 +136,54 @@ def teach(
         return {}
     kept = {name: teacher_cache.stored(folder, name, (len(rows),), of="of --train") for name in _output_names(teacher)}
     if all(answers is not None for answers in kept.values()):
-        return {name: answers for name, answers in kept.items() if answers is not None}
+        return {name: answers[np.arange(len(answers))] for name, answers in kept.items() if answers is not None}
     model = Encoder(teacher.config, teacher.head, teacher.tensors)
     found = Predictor(model)(rows.inputs, report=lambda done, all_rows: tell_rows(progress, "teacher", done, all_rows))
     if order:
         found = {LOGITS: np.ascontiguousarray(found[LOGITS][..., list(order)])}
     for name, value in found.items():
-        teacher_cache.store(folder, name, value)
+        teacher_cache.store(folder, name, value.shape, (value,))
     return found
+
+
+def teach_windows(
+    teaching: Teaching,
+    rows: WindowedRows,
+    read: Callable[[Any, TaskRows], TaskRows],
+    learned: Callable[[TaskRows, TaskRows, np.ndarray], np.ndarray],
+    *,
+    folder: TrainingFolder,
+    progress: Progress,
+) -> dict[str, RowFile]:
+    """As `teach`, for rows that are read in windows: the outputs stay in a file.
+
+    `read` gives a window as the teacher reads it, from its rows before and after the student's tokenizer; `learned`
+    what the student learns of the teacher's logits.
+    """
+    teacher, total = teaching.teacher, len(rows.file)
+    if teacher.head.kind == BASE:
+        return {}
+    kept = teacher_cache.stored(folder, LOGITS, (total,), of="of --train")
+    if kept is not None:
+        return {LOGITS: kept}
+    predict = Predictor(Encoder(teacher.config, teacher.head, teacher.tensors))
+
+    def answers() -> Iterator[np.ndarray]:
+        done = 0
+        for window in rows.file.windows():
+            for start in range(0, len(window), _ROWS):
+                parsed = window[start : start + _ROWS]
+                student = rows.encode(parsed)
+                theirs = read(parsed, student)
+                logits = predict(theirs.inputs)[LOGITS][..., list(teaching.order)]
+                yield learned(student, theirs, logits)
+                done += len(parsed)
+                tell_rows(progress, "teacher", done, total)
+
+    parts = answers()
+    first = next(parts)
+    parts = itertools.chain((first,), parts)
+    return {LOGITS: teacher_cache.store(folder, LOGITS, (total, *first.shape[1:]), parts)}
 
 
 def _output_names(teacher: EncoderCheckpoint) -> tuple[str, ...]:

@@ -56,6 +56,7 @@ def fit(
         teacher=teacher.teacher if teacher else None,
         unlabelled=taught,
         beside=beside,
+        windowed=rows.windowed,
     )
     trainer = Trainer(learner, settings=settings, folder=folder, progress=progress)
     if (soft or taught) and not folder.resume:

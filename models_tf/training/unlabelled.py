@@ -61,7 +61,7 @@ def teach_words(
     shape = len(words.rows), len(order)
     kept = teacher_cache.stored(folder, CACHE_NAME, shape, of="word of --unlabelled")
     if kept is not None:
-        return kept
+        return kept[np.arange(len(kept))]
     predict = Predictor(Encoder(teacher.config, teacher.head, teacher.tensors))
     found = np.zeros(shape, np.float32)
     for start in range(0, len(rows), _CHUNK):
@@ -70,7 +70,7 @@ def teach_words(
         low, high = np.searchsorted(words.rows, (start, end))
         found[low:high] = logits[words.rows[low:high] - start, words.places[low:high]][:, list(order)]
         tell_rows(progress, "teacher, unlabelled", end, len(rows))
-    teacher_cache.store(folder, CACHE_NAME, found)
+    teacher_cache.store(folder, CACHE_NAME, shape, (found,))
     return found
 
 

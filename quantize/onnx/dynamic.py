@@ -22,6 +22,7 @@ from quantize.onnx.graph import attribute, constants, copied, producers, set_nod
 from quantize.onnx.numbers import paired_scales, quantize_weights, weight_scales
 from quantize.onnx.operators import BIAS, DENSE, WEIGHTED, WEIGHTS, is_grouped
 from quantize.onnx.passes.compact import compact
+from quantize.onnx.scale_limits import check_scales
 from quantize.onnx.weights import quantize_lookups
 
 UNSIGNED_ZERO = 128
@@ -36,6 +37,7 @@ def to_int8_dynamic(float_model: onnx.ModelProto) -> onnx.ModelProto:
     quantize_lookups(model.graph)
     Writer(model.graph).write()
     compact(model)
+    check_scales(model)
     return model
 
 

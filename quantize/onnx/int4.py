@@ -20,6 +20,7 @@ from quantize.onnx.graph import attribute, constants, copied, values
 from quantize.onnx.numbers import paired_scales
 from quantize.onnx.operators import LOOKUP
 from quantize.onnx.passes.compact import compact
+from quantize.onnx.scale_limits import check_scales
 from quantize.onnx.weights import lookups, quantize_lookups
 
 # What is taken apart is that many times the number: the four bits are the upper ones of a byte.
@@ -36,6 +37,7 @@ def to_int4(float_model: onnx.ModelProto) -> onnx.ModelProto:
     check_share(writer.narrow, total)
     quantize_lookups(model.graph, keep=writer.row_scales)
     compact(model)
+    check_scales(model)
     return model
 
 

@@ -22,6 +22,7 @@ from quantize.onnx.passes.mask_table import mask_table
 from quantize.onnx.passes.split_dense import split_dense
 from quantize.onnx.qdq import QdqWriter
 from quantize.onnx.ranges import with_fixed_ranges
+from quantize.onnx.scale_limits import check_scales
 from quantize.ranges import CalibrationRanges
 
 INT8_RANGE = (-128.0, 127.0)
@@ -39,6 +40,7 @@ def quantize_static(float_model: onnx.ModelProto, ranges: CalibrationRanges) -> 
     QdqWriter(model, values).write()
     _close_integer_inputs(model, exact)
     compact(model)
+    check_scales(model)
     return model
 
 

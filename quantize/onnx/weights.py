@@ -37,7 +37,8 @@ def to_float16(float_model: onnx.ModelProto) -> onnx.ModelProto:
             continue
         if np.prod(initializer.dims) < MIN_WEIGHT_ELEMENTS:
             continue
-        half, wide = narrow(values(initializer)), initializer.name
+        wide = initializer.name
+        half = narrow(values(initializer), wide)
         if wide in tables:
             initializer.CopyFrom(onnx.numpy_helper.from_array(half, wide))
             continue

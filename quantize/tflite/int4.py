@@ -29,6 +29,7 @@ from quantize.tflite.graph import (
 )
 from quantize.tflite.operators import DENSE, LOOKUP, WEIGHTED
 from quantize.tflite.passes.compact import compact
+from quantize.tflite.scale_limits import check_scales
 from quantize.tflite.weights import quantize_dynamic
 
 # Of scales for rows in a dense layer with float activations, and of 4 bits in a look-up. No version of the dense layer
@@ -46,6 +47,7 @@ def to_int4(float_model: bytes) -> bytes:
     check_share(narrow, total)
     quantize_dynamic(model)
     compact(model)
+    check_scales(model)
     return write_model(model)
 
 

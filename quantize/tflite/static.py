@@ -23,11 +23,18 @@ from quantize.tflite.passes.elide_input_cast import elide_input_cast
 from quantize.tflite.passes.elide_requantize import elide_requantize
 from quantize.tflite.passes.level_dense import level_dense
 from quantize.tflite.passes.level_keys import level_keys
+from quantize.tflite.passes.own_buffers import own_buffers
+from quantize.tflite.passes.own_masks import own_masks
 from quantize.tflite.passes.set_versions import set_versions
 from quantize.tflite.passes.share_weights import share_weights
 from quantize.tflite.passes.split_dense import split_dense
 from quantize.tflite.ranges import with_exact_masks, with_probabilities, with_saturated_scores, with_symmetric_operands
 from quantize.tflite.regions import float_region, ranking_region
+from quantize.tflite.scale_limits import check_scales, too_fine
+
+# Ranges that are widened make those behind them too fine; a chain longer than this is refused.
+_ROUNDS = 8
+_STEPS, _HEADROOM = 255, 1.01
 
 
 def quantize_static(float_model: bytes, ranges: CalibrationRanges) -> bytes:
@@ -51,17 +58,50 @@ def _quantize(
     kept: Callable[[Model, Graph], set[int]],
 ) -> bytes:
     """`level` evens out channels beside the operators that are `kept` in float."""
-    from ai_edge_quantizer import quantizer
-
     model = read_model(float_model)
     ranges = with_saturated_scores(model, with_probabilities(model, with_exact_masks(model, ranges)))
+    ranges = own_masks(model, ranges)
     share_weights(model)
     split_dense(model, ranges)
     ranges = level(model, level_keys(model, ranges))
     ranges = with_symmetric_operands(model, ranges)
     drop_unused(model)  # levels made second and third copies of the weights
+    own_buffers(model)
     float_model, recipe = write_model(model), _recipe(model, kept)
     del model
+    model = _with_accepted_scales(float_model, recipe, ranges)
+    elide_input_cast(model)
+    elide_requantize(model)
+    add_biases(model)
+    set_versions(model)
+    compact(model)
+    check_scales(model)
+    return write_model(model)
+
+
+def _with_accepted_scales(float_model: bytes, recipe: list[dict[str, object]], ranges: CalibrationRanges) -> Model:
+    """The quantized model. Results with steps finer than a kernel takes get a wider range: see `scale_limits.py`."""
+    for _ in range(_ROUNDS):
+        model = read_model(_quantized(float_model, recipe, ranges))
+        found = {name: least for name, least in too_fine(model).items() if name in ranges.ranges}
+        if not found:
+            break
+        ranges = ranges.override({name: _wider(ranges.ranges[name], least) for name, least in found.items()})
+    return model
+
+
+def _wider(found: tuple[float, float], least: float) -> tuple[float, float]:
+    """A range with steps above `least`; zero keeps its place in it."""
+    low, high = min(found[0], 0.0), max(found[1], 0.0)
+    width = least * _STEPS * _HEADROOM
+    if high == low:
+        return -width / 2, width / 2
+    return low * width / (high - low), high * width / (high - low)
+
+
+def _quantized(float_model: bytes, recipe: list[dict[str, object]], ranges: CalibrationRanges) -> bytes:
+    from ai_edge_quantizer import quantizer
+
     values = {
         name: {"min": np.array(low, np.float32), "max": np.array(high, np.float32)}
         for name, (low, high) in ranges.ranges.items()
@@ -72,13 +112,7 @@ def _quantize(
         result = engine.quantize(values, enable_progress_bar=False, enable_progress_report=False)
     if result.quantized_model is None:
         raise RuntimeError("ai-edge-quantizer returned no model.")
-    model = read_model(bytes(result.quantized_model))
-    elide_input_cast(model)
-    elide_requantize(model)
-    add_biases(model)
-    set_versions(model)
-    compact(model)
-    return write_model(model)
+    return bytes(result.quantized_model)
 
 
 def _recipe(model: Model, region: Callable[[Model, Graph], set[int]]) -> list[dict[str, object]]:

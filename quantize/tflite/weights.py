@@ -31,6 +31,7 @@ from quantize.tflite.graph import (
 )
 from quantize.tflite.operators import BIAS, DENSE, LOOKUP, WEIGHTED
 from quantize.tflite.passes.compact import compact
+from quantize.tflite.scale_limits import check_scales
 
 # Operator -> (axis of the output channels or None for one scale for the whole tensor, version that can do it). Scales
 # per channel need version 12 of FULLY_CONNECTED, one scale needs 9.
@@ -42,6 +43,9 @@ INT8_DEQUANTIZE_VERSION = 2
 # Mean square of the rounding error with one scale over that with a scale for each row, from which a MUL is worth it.
 LEVEL_GAIN = 1.5
 INT8_GATHER_VERSION = 2
+# A row that is smaller than this beside the largest one must not blow up its bias.
+LEAST_FACTOR = 1e-12
+_TINY = np.finfo(np.float32).tiny
 
 
 def to_float32(float_model: bytes) -> bytes:
@@ -59,8 +63,9 @@ def to_float16(float_model: bytes) -> bytes:
         operators: list[Operator] = []
         for index, values in _float_constants(model, graph).items():
             tensor = graph.tensors[index]
+            name = tensor_name(tensor)
             widened[index] = add_tensor(graph, tensor, schema.TensorType.FLOAT32)
-            tensor.type, tensor.buffer = schema.TensorType.FLOAT16, add_buffer(model, narrow(values))
+            tensor.type, tensor.buffer = schema.TensorType.FLOAT16, add_buffer(model, narrow(values, name))
             dequantize = schema.BuiltinOperator.DEQUANTIZE
             operators.append(new_operator(model, dequantize, FLOAT16_DEQUANTIZE_VERSION, [index], [widened[index]]))
         for operator in graph.operators:
@@ -75,6 +80,7 @@ def to_int8_dynamic(float_model: bytes) -> bytes:
     model = read_model(float_model)
     quantize_dynamic(model)
     compact(model)
+    check_scales(model)
     return write_model(model)
 
 
@@ -138,7 +144,7 @@ def _level_rows(
     inputs = list(dense.inputs)
     kernel = inputs[1]
     peaks = np.abs(constants[kernel]).max(axis=1)
-    factors = np.where(peaks > 0, peaks / peaks.max(), 1.0).astype(np.float32)
+    factors = np.where(peaks > 0, np.maximum(peaks / peaks.max(), LEAST_FACTOR), 1.0).astype(np.float32)
     if (-1, kernel) not in known:
         known[-1, kernel] = add_constant(model, graph, factors)
     for position, shape in ((1, (-1, 1)), (BIAS, (-1,))):
@@ -190,7 +196,7 @@ def symmetric_int8(values: Array, axis: int | None) -> tuple[Array, Array]:
     """int8 values in [-127, 127] and their scales, one for each slice along the axis or one in all."""
     others = tuple(i for i in range(values.ndim) if i != axis)
     peak = np.abs(values).max(axis=others if axis is not None else None, keepdims=True)
-    scale = (np.where(peak > 0, peak, 1.0) / 127.0).astype(np.float32)
+    scale = np.maximum(np.where(peak > 0, peak, 1.0) / 127.0, _TINY).astype(np.float32)
     return np.clip(np.rint(values / scale), -127, 127).astype(np.int8), scale.reshape(-1)
 
 

@@ -59,7 +59,7 @@ def test_int4_of_a_model_with_few_dense_layers(refused, tiny_checkpoint):
 
 @pytest.mark.parametrize("length", ["0", "-1", "1000000000"])
 def test_max_seq_len_zero_or_huge(refused, length):
-    refused("--max-seq-len", length, words=["--max-seq-len", f"Received: {length}"])
+    refused("--max-seq-len", length, words=["--max-seq-len", f"Received: {int(length):,}"])
 
 
 def test_missing_eval_file(refused, tiny_checkpoint):

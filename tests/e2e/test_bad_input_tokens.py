@@ -154,7 +154,7 @@ def test_a_regression_of_a_head_with_two_labels(refused, folder):
 @pytest.mark.parametrize("length", ["17", "4", "100000"])
 def test_a_sequence_length_beyond_the_positions(refused, folder, length):
     flags = ("--checkpoint", folder, "--quantize", "float32", "--max-seq-len", length)
-    refused(*flags, words=["--max-seq-len", f"Received: {length}"])
+    refused(*flags, words=["--max-seq-len", f"Received: {int(length):,}"])
 
 
 def test_static_int8_without_calibration_data_is_refused(refused, folder):

@@ -230,6 +230,6 @@ def test_missing(assert_quantized_accuracy):
 def test_a_runtime_that_dies_is_an_error_with_its_signal(exported):
     with IsolatedRunner(exported / LITE, inputs=("text",)) as runner:
         assert runner({"text": [b"play a song"]})["logits"].shape == (1, 7)
-        os.kill(runner._process.pid, signal.SIGABRT)
+        os.kill(runner._worker._process.pid, signal.SIGABRT)
         with pytest.raises(RunnerError, match=rf"{LITE}: the runtime crashed on this file \(signal 6"):
             runner({"text": [b"play a song"]})

@@ -1,4 +1,5 @@
-// exportmobile.jni.Projection in a JVM of the desktop: features of every line of a file.
+// exportmobile.jni.Projection in a JVM of the desktop: features of every line of a file of UTF-16 units, high byte
+// first, which may be halves of pairs. Of a text the number of tokens is written in one byte, then its features.
 // java -Djava.library.path=FOLDER -cp CLASSES ProjectionOnJvm.java CONFIG_TEXT VALUES FILE_OF_TEXTS OUTPUT
 import exportmobile.jni.Projection;
 import java.io.FileOutputStream;
@@ -12,7 +13,10 @@ class ProjectionOnJvm {
     byte[] row = new byte[features.capacity()];
     try (Projection projection = new Projection(arguments[0]);
         FileOutputStream out = new FileOutputStream(arguments[3])) {
-      for (String text : Files.readString(Path.of(arguments[2])).split("\n", -1)) {
+      ByteBuffer units = ByteBuffer.wrap(Files.readAllBytes(Path.of(arguments[2])));
+      char[] all = new char[units.capacity() / 2];
+      units.asCharBuffer().get(all);
+      for (String text : new String(all).split("\n", -1)) {
         int tokens = projection.project(text, features);
         features.rewind().get(row);
         out.write(tokens);

@@ -114,6 +114,7 @@ def test_the_lengths_are_optional(outputs):
         ("projection1:feature_size=7", "feature_size"),
         ("projection1:nonsense=7", "nonsense"),
         ("", "projection1:"),
+        ("projection1:feature_size=4096;pad_to=1048576", "the limit feature_bytes"),  # F11: allocated 4 GB
     ],
 )
 def test_a_config_that_cannot_run_is_an_error_and_not_an_abort(config, message):
@@ -124,9 +125,9 @@ def test_a_config_that_cannot_run_is_an_error_and_not_an_abort(config, message):
 def test_a_wrong_rank_and_a_huge_output_are_errors_and_not_aborts():
     with pytest.raises(Exception, match="must be a vector"):
         session(CONFIG, rank=2).run(None, {"text": np.array([["a"]], dtype=object)})
-    huge = session(ProjectionConfig(feature_size=4096, pad_to=1 << 20))
+    huge = session(ProjectionConfig(feature_size=4096, pad_to=1 << 14))
     with pytest.raises(Exception, match="4 GB"):
-        huge.run(None, {"text": np.array(["a", "b"], dtype=object)})
+        huge.run(None, {"text": np.array(["a"] * 65, dtype=object)})
 
 
 def test_the_op_registers_in_many_sessions_that_end_in_any_order():

@@ -148,6 +148,13 @@ def test_a_bad_config_is_an_error_and_not_an_abort(text):
         load_op().export_mobile_sequence_projection(TEXTS, 0, config=text)
 
 
+def test_a_config_that_asks_for_gigabytes_is_refused():
+    """F11: the op allocated 4 GB for one text."""
+    config = "projection1:feature_size=4096;pad_to=1048576"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"at most 67108864 \(the limit feature_bytes\)"):
+        load_op().export_mobile_sequence_projection(["a"], 0, config=config)
+
+
 def test_wrong_ranks_types_and_sizes_are_errors_and_not_aborts():
     op = load_op().export_mobile_sequence_projection
     with pytest.raises(tf.errors.InvalidArgumentError, match="must be a vector"):
@@ -155,7 +162,7 @@ def test_wrong_ranks_types_and_sizes_are_errors_and_not_aborts():
     with pytest.raises(tf.errors.InvalidArgumentError, match="`seed` a scalar"):
         op(["a"], [0], config=CONFIG.to_text())
     with pytest.raises(tf.errors.InvalidArgumentError, match="4 GB"):
-        op(["a", "b"], 0, config=ProjectionConfig(feature_size=4096, pad_to=1 << 20).to_text(), dtype=tf.float32)
+        op(["a"] * 17, 0, config=ProjectionConfig(feature_size=4096, pad_to=1 << 14).to_text(), dtype=tf.float32)
     with pytest.raises(InputError, match="int8, float32"):
         sequence_projection(["a"], CONFIG, dtype=tf.int16)
 

@@ -87,10 +87,17 @@ def test_a_config_that_cannot_run_is_an_error_and_not_an_abort(runtime, options,
 
 
 def test_an_output_of_many_gigabytes_is_an_error_and_not_an_abort(runtime):
-    config = ProjectionConfig(feature_size=4096, pad_to=1 << 20)
-    (result,) = run_jobs(runtime, [Job(config=config, texts=TEXTS, dtype="float32")])
+    config = ProjectionConfig(feature_size=4096, pad_to=1 << 14)
+    (result,) = run_jobs(runtime, [Job(config=config, texts=["a"] * 17, dtype="float32")])
     assert isinstance(result, str)
     assert "4 GB" in result
+
+
+def test_a_config_that_asks_for_gigabytes_is_refused(runtime):
+    """F11: the op allocated 4 GB for one text."""
+    (result,) = run_jobs(runtime, [Job(config=b"projection1:feature_size=4096;pad_to=1048576", texts=["a"])])
+    assert isinstance(result, str)
+    assert "at most 67108864 (the limit feature_bytes)" in result
 
 
 def test_two_threads_equal_one(runtime):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer as Backend
 
-from support import tokenizer_data, tokenizer_kinds, tokenizer_strings
+from support import hostile_strings, tokenizer_data, tokenizer_kinds, tokenizer_strings, tokenizers_elsewhere
 from support.real_checkpoints import data_folder
 from support.tokenizers_elsewhere import (
     LANGUAGES,
@@ -89,6 +89,14 @@ def test_names_of_the_kinds_are_complete():
 
 def test_generated_strings_have_equal_tokens(run: Run):
     assert_equal([run], generated(FEW))
+
+
+def test_hostile_strings_have_equal_tokens(run: Run):
+    """Halves of pairs, broken UTF-8, controls, directions, marks without end: no language throws, and all agree."""
+    texts = [tokenizers_elsewhere.as_utf16(text) for text in hostile_strings.strings(400)]
+    requests = [Request(kind=PIECES, texts=(text,)) for text in texts]
+    requests += [Request(kind=tokenizers_elsewhere.ENCODE, texts=(text,), max_len=16) for text in texts]
+    assert_equal([run], dict.fromkeys(OF_LONG, requests))
 
 
 def test_texts_of_the_data_have_equal_tokens(run: Run):

@@ -3,14 +3,17 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from models_tf.data.text import clean_text
 from models_tf.ops.projection import config as config_module
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.library import HostProjection
-from support import android_jvm
+from support import android_jvm, hostile_strings
+from support.tokenizers_elsewhere import as_utf16
 
 CORE = Path(config_module.__file__).parent
 JNI = android_jvm.PROJECT / "exportmobile-jni" / "src" / "main"
@@ -52,8 +55,10 @@ def library(tmp_path_factory) -> Path:
     return path
 
 
-def run(library: Path, config_text: str, values: int, folder: Path) -> subprocess.CompletedProcess[str]:
-    (folder / "texts").write_bytes("\n".join(TEXTS).encode())
+def run(
+    library: Path, config_text: str, values: int, folder: Path, texts: Sequence[str] = TEXTS
+) -> subprocess.CompletedProcess[str]:
+    (folder / "texts").write_bytes("\n".join(texts).encode("utf-16-be", "surrogatepass"))
     options = ["-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xcheck:jni", "-Dfile.encoding=UTF-8"]
     options += [f"-Djava.library.path={library.parent}", "-cp", str(library.parent)]
     arguments = [config_text, str(values), folder / "texts", folder / "features"]
@@ -66,6 +71,15 @@ def test_jni_library_gives_the_features_of_the_host(library, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stdout + done.stderr, "-Xcheck:jni found a fault"
     features, lengths = HostProjection(CONFIG).project(TEXTS)
+    expected = b"".join(bytes([n]) + rows.tobytes() for n, rows in zip(lengths.tolist(), features, strict=True))
+    assert (tmp_path / "features").read_bytes() == expected
+
+
+def test_jni_library_gives_the_features_of_the_host_for_hostile_strings(library, tmp_path):
+    texts = [as_utf16(text).replace("\n", " ") for text in hostile_strings.strings(400)]
+    done = run(library, CONFIG.to_text(), CONFIG.pad_to * CONFIG.feature_size, tmp_path, texts)
+    assert done.returncode == 0, done.stderr[-2000:]
+    features, lengths = HostProjection(CONFIG).project([clean_text(text) for text in texts])
     expected = b"".join(bytes([n]) + rows.tobytes() for n, rows in zip(lengths.tolist(), features, strict=True))
     assert (tmp_path / "features").read_bytes() == expected
 

@@ -33,6 +33,6 @@ def test_weights_too_large_for_float16_are_bad_input_that_names_the_limit():
     large = with_a_large_weight(tiny_files.projection_files().float_tflite)
     graph = Graph(name="model", function=len, inputs=())
     converted = Converted(format=get("tflite"), graph=graph, model={"serving_default": large})
-    with pytest.raises(InputError, match=r"fp16 needs weights below 65504\. Received: 1e\+06\.") as caught:
+    with pytest.raises(InputError, match=r"fp16 needs weights below 65504\. Received: 1e\+06 in 'prado") as caught:
         converted.quantize(RECIPES["fp16"])
     assert isinstance(caught.value.__cause__, RecipeError)

@@ -99,7 +99,7 @@ VARIANCE = "prado/value_bottleneck/moving_variance"
         (lambda f: (f / "labels.txt").write_bytes(b"a\nb\n\xff\n"), "must be UTF-8"),
         (lambda f: (f / "config.json").write_text("{"), "must be JSON"),
         (lambda f: (f / "config.json").write_bytes(b"\xff"), "must be JSON"),
-        (lambda f: (f / "config.json").write_text("[" * 100_000), "nested too deeply"),
+        (lambda f: (f / "config.json").write_text("[" * 100_000), "at most 100 levels"),
         (lambda f: (f / "config.json").write_text('{"format": ' + "9" * 5000 + "}"), "must be JSON"),
         (edit_config(lambda d: d.update(model=["prado"])), '"model" must be text. Received: list'),
         (edit_config(lambda d: d.update(model=None)), '"model" must be text. Received: NoneType'),

@@ -154,3 +154,53 @@ def test_bad_input_is_one_line(arguments, word, capsys):
     assert captured.out == ""
     assert len(captured.err.splitlines()) == 1
     assert word in captured.err
+
+
+DYING = """
+import os, signal, sys
+from pathlib import Path
+from models_tf.folders.output_folder import OutputFolder
+
+def run(output, calls):
+    left = [calls]
+    def die(event, arguments):
+        if event in ("open", "os.mkdir", "os.remove", "os.rmdir", "os.rename", "tempfile.mkdtemp"):
+            left[0] -= 1
+            if left[0] < 0: os.kill(os.getpid(), signal.SIGKILL)
+    if not os.fork():
+        sys.addaudithook(die)
+        with OutputFolder(output, command="export", force=True) as folder:
+            folder.write("report.json", "new")
+            folder.scratch_write("model.tflite", "new")
+            if "commit" in sys.argv: folder.commit()
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.wait()[1])
+
+calls, codes = 0, []
+while 0 not in codes:
+    place = Path(sys.argv[1], str(calls))
+    place.mkdir()
+    if "old" in sys.argv:
+        with OutputFolder(place / "out", command="export") as folder:
+            folder.write("report.json", "old")
+            folder.commit()
+    codes.append(run(place / "out", calls))
+    calls += 1
+print(calls)
+"""
+
+
+@pytest.mark.parametrize("words", [["commit"], ["commit", "old"], ["old"], []], ids=str)
+def test_killed_at_any_call_to_the_file_system_a_run_leaves_what_clean_removes(tmp_path, words, capsys):
+    done = subprocess.run(
+        [sys.executable, "-c", DYING, str(tmp_path), *words], env=environment(), capture_output=True, check=True
+    )
+    assert int(done.stdout) > 10  # as many moments
+    for place in tmp_path.iterdir():
+        for path in place.rglob("*"):
+            os.utime(path, (time.time() - 120,) * 2)
+        clean(place, "--older-than", "0s", "--yes", capsys=capsys)
+        assert names(place) in ([[]] if words == [] else [["out"]] if "old" in words else [[], ["out"]]), place.name
+        for out in place.iterdir():
+            assert (out / "report.json").read_text() in ("old", "new")
+            assert (out / "manifest.json").is_file()

@@ -269,8 +269,8 @@ def test_the_plot_has_every_interval_on_one_axis():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "a file that is not JSON"),
-        (b"[" * 100_000, "a file that is not JSON"),
+        (b"", "must be a report of an export. Received: Expecting value"),
+        (b"[" * 100_000, "at most 100 levels"),
         (b"[]", "another kind of JSON"),
         (b'{"profile_version": 1}', "another kind of JSON"),
         (json.dumps(report(report_version=3)).encode(), "version 1 or 2. Received: 3"),

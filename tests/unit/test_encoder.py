@@ -51,7 +51,7 @@ def test_the_count_is_the_sum_of_the_shapes(variant: str) -> None:
         ({"norm_epsilon": float("nan")}, "`norm_epsilon` must be"),
         ({"pad_id": 61}, "`pad_id` must be below `vocab_size`"),
         ({"use_bottleneck": False}, "`bottleneck_size` must be `hidden_size`, 32"),
-        ({"hidden_size": 65536, "intermediate_size": 65536, "bottleneck_size": 65536}, "must give at most"),
+        ({"hidden_size": 65536, "intermediate_size": 65536, "bottleneck_size": 65536}, "at most 1,073,741,824 weights"),
     ],
 )
 def test_a_bad_setting_is_one_line_that_names_it(change: dict[str, Any], message: str) -> None:

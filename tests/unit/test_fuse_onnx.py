@@ -25,7 +25,7 @@ VALUES = RANDOM.normal(0, 2, (3, 5, CHANNELS)).astype(np.float32)
 def parts(table, **changes):
     sizes = {"vocab_size": 9, "hidden_size": CHANNELS, "num_layers": 1, "num_heads": 1, "intermediate_size": CHANNELS}
     config = EncoderConfig(**sizes, embedding_size=CHANNELS, bottleneck_size=CHANNELS, max_positions=5, **changes)
-    return Parts(config, table, training=False)
+    return Parts(config, table)
 
 
 def converted(function, shape=(None, None, CHANNELS)):

@@ -76,6 +76,7 @@ LIGHT = (
     "exporters/request_fields.py",
     "exporters/request_record.py",
     "models_tf/errors.py",
+    "models_tf/limits.py",
     "models_tf/folders/manifest.py",
     "models_tf/folders/open_folders.py",
     "models_tf/folders/output_folder.py",

@@ -209,7 +209,7 @@ def test_a_width_that_the_heads_do_not_divide_is_refused():
 
 def test_sizes_that_would_fill_the_memory_are_refused():
     huge = {**MOBILEBERT, "vocab_size": 1 << 21, "embedding_size": 1 << 12}
-    assert "weights. Received" in refused(huge)
+    assert "weights (the limit parameters). Received" in refused(huge)
 
 
 def test_no_padding_token_means_zero():

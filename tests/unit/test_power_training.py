@@ -103,8 +103,8 @@ def test_the_share_falls_in_a_line_and_stays() -> None:
 def test_the_learning_rate_rises_and_falls_in_each_phase() -> None:
     schedule = InPhases(1.0, 0.2, [10, 0, 20])
     rates = [float(schedule(tf.constant(step, tf.int64))) for step in range(30)]
-    assert (rates[0], rates[10]) == (0.0, 0.0)
-    assert (rates[2], rates[14]) == pytest.approx((1.0, 1.0))
+    assert (rates[0], rates[10]) == pytest.approx((0.25, 0.125))  # each step has the rate of its middle
+    assert min(rates[1], rates[2], rates[13], rates[14]) > 0.7
     assert rates[9] < 0.05
     assert rates[29] < 0.02
 

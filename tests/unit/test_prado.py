@@ -7,12 +7,13 @@ import pytest
 import tensorflow as tf
 import tf_keras as keras
 
+from models_tf import limits
+from models_tf.layers.dropout import Draws
 from models_tf.layers.masked_conv import MaskedConv
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.ops.projection.library import HostProjection
 from models_tf.prado.config import BRANCHES, PradoConfig
 from models_tf.prado.model import Prado
-from models_tf.prado.text_config import MAX_SEQ_LEN
 from models_tf.sgnn.config import SgnnConfig
 from models_tf.sgnn.model import Sgnn
 from models_tf.training.features import project
@@ -131,8 +132,9 @@ def test_training_mode_drops_tokens_and_inference_does_not() -> None:
     x = features([8] * 4, 8)
     inference = [model.features_to_logits(x).numpy() for _ in range(2)]
     np.testing.assert_array_equal(*inference)
-    training = [model(x, training=True).numpy() for _ in range(2)]
+    training = [model(x, draws=Draws(tf.constant([3, seed], tf.int32))).numpy() for seed in (1, 2, 1)]
     assert np.abs(training[0] - training[1]).max() > 1e-3
+    np.testing.assert_allclose(training[0], training[2], atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +158,7 @@ def test_training_mode_drops_tokens_and_inference_does_not() -> None:
         ({"trigram": 10**12}, "trigram"),
         ({"embedding_size": 65_536, "trigram": 65_536}, "parameters"),
         ({"num_labels": 10**9}, "num_labels"),
-        ({"max_seq_len": MAX_SEQ_LEN + 1}, "max_seq_len"),
+        ({"max_seq_len": limits.value("tokens") + 1}, "max_seq_len"),
         ({"projection": ProjectionConfig()}, "presence_feature"),
         ({"projection": dataclasses.replace(PROJECTION, max_tokens=5)}, "projection.max_tokens"),
         ({"projection": dataclasses.replace(PROJECTION, pad_to=5)}, "projection.pad_to"),

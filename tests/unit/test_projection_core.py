@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from models_tf import limits
 from models_tf.errors import InputError
 from models_tf.ops.projection import reference
 from models_tf.ops.projection.config import MAGIC, ProjectionConfig
@@ -167,6 +168,7 @@ def test_config_text_is_read_back(config):
         ("projection1:max_tokens=0", "`max_tokens`"),
         ("projection1:pad_to=1;add_eos=1", "`pad_to`"),
         ("projection1:pad_to=-3", "`pad_to`"),
+        ("projection1:feature_size=4096;pad_to=16385", "must be at most 67108864 (the limit feature_bytes)"),  # F11
         ("projection1:max_bytes=15", "`max_bytes` must be 0 or 16 to 1048576. Received: 15."),
         ("projection1:max_bytes=-1", "`max_bytes`"),
         ("projection1:max_bytes=1048577", "`max_bytes`"),
@@ -199,6 +201,7 @@ def test_bad_config_text_is_refused_in_one_line(text, message):
         {"hash": "md5"},
         {"max_tokens": 0},
         {"pad_to": 2, "add_bos": True, "add_eos": True},
+        {"feature_size": 4096, "pad_to": 1 << 20},
         {"max_bytes": 15},
         {"max_bytes": -1},
         {"max_bytes": (1 << 20) + 1},
@@ -215,6 +218,17 @@ def test_bad_config_text_is_refused_in_one_line(text, message):
 def test_python_config_refuses_what_the_core_refuses(settings):
     with pytest.raises(ValueError, match="Received:"):
         ProjectionConfig(**settings)
+
+
+def test_the_limit_of_features_can_be_changed_for_the_core_and_for_python():
+    """F11: a limit has a name, and one variable changes it everywhere."""
+    settings, text = {"feature_size": 16, "pad_to": 8}, "projection1:feature_size=16;pad_to=8"
+    with limits.override(feature_bytes=127):
+        assert "at most 127 (the limit feature_bytes). Received: 128." in parse_error(text)
+        with pytest.raises(ValueError, match=r"at most 127 \(the limit feature_bytes\)\. Received: 128\."):
+            ProjectionConfig(**settings)
+    with limits.override(feature_bytes=128):
+        assert HostProjection(ProjectionConfig(**settings)).project(["a"])[0].shape == (1, 8, 16)
 
 
 def test_empty_batch_and_empty_texts_give_no_rows():

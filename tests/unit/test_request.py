@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporters.request import MAX_SEQ_LEN, ExportRequest, parse_size, parse_targets
+from exporters.request import ExportRequest, parse_size, parse_targets
+from models_tf import limits
 from models_tf.errors import InputError
 
 
@@ -20,7 +21,7 @@ from models_tf.errors import InputError
         ({"target": ()}, ["Unknown target"]),
         ({"max_seq_len": 0}, ["`max_seq_len`", "Received: 0"]),
         ({"max_seq_len": -3}, ["`max_seq_len`", "Received: -3"]),
-        ({"max_seq_len": 10**9}, ["`max_seq_len`", str(MAX_SEQ_LEN)]),
+        ({"max_seq_len": 10**9}, ["`max_seq_len`", f"{limits.value('tokens'):,} tokens"]),
         ({"seed": -1}, ["`seed`"]),
         ({"eval_rows": 0}, ["`eval_rows`", "Received: 0"]),
         ({"eval_rows": 1.5}, ["`eval_rows`", "whole number", "Received: 1.5"]),

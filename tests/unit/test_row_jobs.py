@@ -57,8 +57,8 @@ def test_a_crash_blames_one_file_and_the_others_still_run(tmp_path):
 
 
 def test_a_hang_ends(tmp_path):
-    hanging, after = answers(["hang", "b"], tmp_path, silent_seconds=3)
-    assert hanging.error == "no sign of life for 3 s"
+    hanging, after = answers(["hang", "b"], tmp_path, silent_seconds=6)
+    assert hanging.error == "no sign of life for 6 s"
     assert len(after.rows) == 3
 
 

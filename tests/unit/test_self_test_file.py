@@ -45,6 +45,8 @@ def placed(name="model_int8.tflite", graph="model", runner=None, scale=None):
         name=name,
         graph=graph,
         format=SimpleNamespace(runtime="LiteRT"),
+        runner_name=f"{name} on LiteRT",
+        forget=lambda: None,
         file=SimpleNamespace(signatures={"serving_default": Signature(inputs=(), outputs=(output,))}),
         runner=lambda inputs: runner or Sum(),
     )

@@ -1,7 +1,10 @@
 """Zeros in model files: counted in both formats, float and int8, and shown where they are many."""
 
 import dataclasses
+import gzip
+import random
 import re
+import zlib
 
 import numpy as np
 import onnx
@@ -79,3 +82,9 @@ def test_the_report_shows_compressed_bytes_of_a_pruned_file_and_says_that_it_is_
     assert report.to_dict()["files"][0]["compressed_bytes"] == 456
     assert zeros.NOTE not in make().to_markdown()
     assert "compressed" not in make().summary()
+
+
+@pytest.mark.parametrize("content", [b"", b"x", bytes(3 << 20), random.Random(0).randbytes(2_500_000)], ids=len)
+def test_the_compressed_size_of_pieces_is_that_of_the_whole(content):
+    assert zeros.gzip_bytes(content) == len(gzip.compress(content, 6, mtime=0))
+    assert zeros.compressed_bytes(content) == len(zlib.compress(content, 9))

@@ -24,14 +24,13 @@ def runtime_plan(content: bytes) -> RuntimePlan:
     import onnxruntime
 
     model = open_onnx(content).model
-    options = None
-    if any(entry.domain == ort_loader.DOMAIN for entry in model.opset_import):
-        options = ort_loader.session_options_with_projection()
+    before, domains = counts(model), {entry.domain for entry in model.opset_import}
+    del model  # the runtime makes copies of its own
+    options = ort_loader.session_options_with_projection() if ort_loader.DOMAIN in domains else None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / _FILE
         make_session(content, options=options, optimized_model_filepath=str(path))
         after = counts(onnx.load(path))
-    before = counts(model)
     return RuntimePlan(
         runtime=RUNTIME,
         version=onnxruntime.__version__,

@@ -10,8 +10,10 @@ import numpy as np
 import onnx
 
 from exporters.formats.model_file import MIN_WEIGHT_ELEMENTS
+from quantize.onnx.graph import without_weights
 from quantize.onnx.operators import DYNAMIC, LINEAR, LOOKUP, SCALE_KEEPING
 
+_LARGE_BYTES = 64_000_000
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
 
 
@@ -20,9 +22,18 @@ def _value_types(model: onnx.ModelProto) -> list[tuple[str, int]]:
     graph = model.graph
     if not model.functions:  # inference would never end on a function that calls itself
         with contextlib.suppress(onnx.shape_inference.InferenceError, ValueError):
-            graph = onnx.shape_inference.infer_shapes(model).graph
-    values = (*graph.input, *graph.output, *graph.value_info)
+            graph = onnx.shape_inference.infer_shapes(_small(model)).graph
+    values = (*model.graph.input, *graph.output, *graph.value_info)
     return [(value.name, value.type.tensor_type.elem_type) for value in values]
+
+
+def _small(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Inference makes four copies of what it is given: of a large model without the weights, which it does not read."""
+    if model.ByteSize() < _LARGE_BYTES:
+        return model
+    small = without_weights(model)
+    small.graph.value_info.extend(model.graph.value_info)
+    return small
 
 
 class OnnxGraph:

@@ -25,6 +25,7 @@ from exporters.formats.texts import as_bytes, holds_projection
 from exporters.formats.tflite.runtime_worker import RUNTIME as TFLITE_RUNTIME
 from exporters.formats.tflite.runtime_worker import request
 from models_tf.ops.projection import tflite_loader
+from models_tf.processes import tied
 
 LITERT = "litert"
 _RUNTIME_NAMES = {LITERT: "LiteRT", TFLITE_RUNTIME: "tflite-runtime"}
@@ -94,7 +95,7 @@ class TfliteRuntimeRunner:
 
     def __call__(self, feed: Feed) -> Outputs:
         done = subprocess.run(
-            [sys.executable, "-m", "exporters.formats.tflite.runtime_worker"],
+            tied([sys.executable, "-m", "exporters.formats.tflite.runtime_worker"]),
             input=request(self._path, {name: feed[name] for name in self.inputs}),
             capture_output=True,
             timeout=_WORKER_SECONDS,

@@ -1,5 +1,6 @@
 // The text form of a ProjectionConfig, and what a config must fulfil.
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <locale>
 #include <sstream>
@@ -12,8 +13,21 @@ namespace {
 constexpr std::string_view kMagic = "projection1:";
 constexpr int32_t kMaxFeatureSize = 4096;
 constexpr int32_t kMaxRows = 1 << 20;
+// A config stands in a model file, and the features of a padded text are allocated before any text
+// is read. The variable is that of the limit `feature_bytes` in models_tf/limits.py.
+constexpr int64_t kMaxTextFeatures = int64_t{64} << 20;
+constexpr const char* kMaxTextFeaturesVariable = "EXPORT_MOBILE_LIMIT_FEATURE_BYTES";
 constexpr int32_t kMinBytes = 16;
 constexpr int32_t kMaxBytes = 1 << 20;
+
+int64_t MaxTextFeatures() {
+  const char* text = std::getenv(kMaxTextFeaturesVariable);
+  int64_t found = 0;
+  if (text == nullptr) return kMaxTextFeatures;
+  const char* end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, found);
+  return error == std::errc() && stop == end && found > 0 ? found : kMaxTextFeatures;
+}
 
 constexpr std::string_view kFeaturesNames[] = {"words", "mixed"};
 constexpr std::string_view kHashNames[] = {"murmur",     "xfixhash8",    "xfixhash16",
@@ -223,6 +237,11 @@ Status CheckConfig(const ProjectionConfig& c) {
   if (c.pad_to != 0 && (c.pad_to <= c.add_bos + c.add_eos || c.pad_to > kMaxRows)) {
     return {"`pad_to` must be 0, or hold one token beside the tags and be at most 1048576." +
             received(c.pad_to)};
+  }
+  const int64_t features = static_cast<int64_t>(c.pad_to) * c.feature_size;
+  if (features > MaxTextFeatures()) {
+    return {"`pad_to` times `feature_size` must be at most " + std::to_string(MaxTextFeatures()) +
+            " (the limit feature_bytes)." + received(features)};
   }
   if (c.max_bytes != 0 && (c.max_bytes < kMinBytes || c.max_bytes > kMaxBytes)) {
     return {"`max_bytes` must be 0 or 16 to 1048576." + received(c.max_bytes)};

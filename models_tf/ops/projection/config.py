@@ -8,6 +8,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from models_tf import limits
+
 MAGIC = "projection1:"
 FEATURES = ("words", "mixed")
 HASHES = ("murmur", "xfixhash8", "xfixhash16", "xfixhash32", "unicodehash8", "unicodehash16")
@@ -71,6 +73,12 @@ class ProjectionConfig:
             self.pad_to == 0 or self.add_bos + self.add_eos < self.pad_to <= MAX_ROWS,
             f"`pad_to` must be 0, or hold one token beside the tags and be at most {MAX_ROWS}.",
             self.pad_to,
+        )
+        most = limits.value("feature_bytes")
+        _require(
+            self.pad_to * size <= most,
+            f"`pad_to` times `feature_size` must be at most {most} (the limit feature_bytes).",
+            self.pad_to * size,
         )
         _require(
             self.max_bytes == 0 or MIN_BYTES <= self.max_bytes <= MAX_BYTES,
