@@ -1,0 +1,17 @@
+"""The table in docs/reliability.md is what the attack counted, and it found nothing."""
+
+from support.pages import page as text_of
+from support.pages import results
+from tests.attack import page
+
+COUNTED = results("attack")
+
+
+def test_the_page_shows_what_was_counted():
+    assert page.section(COUNTED) in text_of("docs/reliability.md")
+
+
+def test_no_input_was_a_finding():
+    assert COUNTED["findings"] == []
+    assert all(kind["crashes"] == kind["findings"] == 0 for kind in COUNTED["kinds"].values())
+    assert f"--seed {COUNTED['seed']}" in COUNTED["command"]
