@@ -5,8 +5,10 @@ import onnx
 import pytest
 
 from quantize.errors import RecipeError
+from quantize.int4 import quantize_blocks, quantize_rows
 from quantize.onnx import scale_limits as onnx_limits
 from quantize.tflite.scale_limits import LIMITS, check_scales, problems, too_fine
+from quantize.tflite.weights import symmetric_int8
 from support import one_operator
 
 # Operator, scales of the two inputs, what the result's must exceed.
@@ -55,3 +57,27 @@ def test_a_scale_that_is_no_normal_number_is_refused_by_name(scale):
     made = onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", kinds[:1], kinds[1:], [scales]))
     with pytest.raises(RecipeError, match="tensor 'x' are too extreme for 8 bits"):
         onnx_limits.check_scales(made)
+
+
+def weights(size: float) -> np.ndarray:
+    return (np.random.default_rng(5).normal(0, 1, (4, 64)) * size).astype(np.float32)
+
+
+@pytest.mark.parametrize("quantize", [quantize_rows, quantize_blocks])
+def test_int4_rounds_weights_of_1e30_as_it_rounds_weights_of_1(quantize):
+    """F2: the squares of their errors are infinite, and every scale seemed equally good."""
+    usual, extreme = quantize(weights(1)), quantize(weights(2.0**100))
+    np.testing.assert_array_equal(extreme[0], usual[0])
+    # The scales are products with other roundings: some units in the last place of float32.
+    np.testing.assert_allclose(extreme[1], usual[1] * np.float64(2.0**100), rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-44, 1e-30, 1e30])
+@pytest.mark.parametrize("axis", [None, 0])
+def test_int8_dynamic_gives_weights_of_any_size_a_scale_that_runtimes_take(size, axis):
+    """F2: weights below the smallest normal number had a scale of zero, and a division by it."""
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        integers, scales = symmetric_int8(weights(size), axis)
+    assert (scales >= np.finfo(np.float32).tiny).all()
+    steps = np.abs(integers * scales.reshape((-1, 1)).astype(np.float64) - weights(size)) / scales.reshape((-1, 1))
+    assert steps.max() <= 0.5 + 1e-5  # half a step, and a rounding of float32

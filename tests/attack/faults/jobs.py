@@ -17,7 +17,7 @@ from tests.attack.faults.started import start
 FOLDER, TRAINING, APP, FILE, NOTHING = "folder", "training", "app", "file", "nothing"
 RESULT = "result"
 _BASELINE = ("--baseline", "OUT", "--update-baseline")
-_BERT = ("--model", "bert", "--checkpoint", "ROOT/bert")
+_BERT = ("--model", "bert", "--checkpoint", "ROOT/bert", "--max-seq-len", "16")
 _ROWS = ["--eval-data", "ROOT/rows.tsv"]
 _TRAIN = ["train", "--train", "ROOT/rows.tsv", "--dev", "ROOT/rows.tsv", "--epochs", "3", "--batch-size", "8"]
 
