@@ -131,7 +131,7 @@ def _told(options: argparse.Namespace, terminal: Terminal) -> Iterator[None]:
         if options.junit is not None:
             _write(options.junit, junit.not_checked(message))
         if options.github and not options.json:
-            terminal.show(github.not_checked(message))
+            terminal.commands([github.not_checked(message)])
         raise
 
 
@@ -156,7 +156,7 @@ def _show(
     else:
         terminal.show(blocks())
     if options.github and not options.json:
-        terminal.show(annotations())
+        terminal.commands(annotations())
     return result.exit_code
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from exporters.console.cleaning import clean, clean_json, clean_line
+from exporters.console.cleaning import clean, clean_json, clean_line, without_commands
 from exporters.console.progress import Progress, is_terminal
 from exporters.report.tables import Table, drawn, plain
 
@@ -35,10 +35,11 @@ class Terminal:
         return max(NARROWEST, shutil.get_terminal_size().columns)
 
     def show(self, blocks: str | Iterable[str | Table]) -> None:
-        """A result: lines of text, and tables."""
-        parts = [_clean(block) for block in ([blocks.removesuffix("\n")] if isinstance(blocks, str) else blocks)]
+        """A result: a text, or lines and tables."""
+        parts: list[str | Table]
+        parts = [clean(blocks.removesuffix("\n"))] if isinstance(blocks, str) else [_clean(block) for block in blocks]
         if not is_terminal(self.stdout):
-            self._write(plain(parts))
+            self._write(without_commands(plain(parts)))
             return
         from rich import box
 
@@ -51,6 +52,10 @@ class Terminal:
                 _console(self.stdout, width=max(console.width, needed)).print(table)
             else:
                 console.print(part, markup=False, highlight=False, soft_wrap=True)
+
+    def commands(self, lines: Iterable[str]) -> None:
+        """Our own words to a CI server, one on each line."""
+        self._write("".join(f"{clean_line(line)}\n" for line in lines))
 
     def json(self, text: str) -> None:
         """A result for programs; the only thing that goes to stdout."""
@@ -83,7 +88,7 @@ class Terminal:
 
 def error(stream: TextIO, program: str, message: str) -> None:
     """`program: message` on one line; the name is red on a terminal."""
-    line = clean_line(" ".join(message.split()))
+    line = without_commands(clean_line(" ".join(message.split())))
     with contextlib.suppress(BrokenPipeError, ValueError):
         if is_terminal(stream):
             from rich.text import Text
@@ -101,7 +106,7 @@ def show_trace(stream: TextIO, trace: str) -> None:
 
 def _clean(block: str | Table) -> str | Table:
     if isinstance(block, str):
-        return clean(block)
+        return clean_line(block)
     return dataclasses.replace(
         block,
         header=[clean_line(cell) for cell in block.header],

@@ -21,7 +21,7 @@ TEXTS = (
     f"\\| {WORD} |", f"&lt;{WORD}&gt;", f"&#60;{WORD}>", f"\0{WORD}", f"{WORD}\x08\x08", f"<!--{WORD}",
     f"<!DOCTYPE {WORD}>", f"<![CDATA[{WORD}", f"*{WORD}*", f"__{WORD}__", f"<details><summary>{WORD}",
     f"- {WORD}\n- {WORD}", f"@{WORD}", f"=cmd|{WORD}", f"{{{{{WORD}}}}}", f"{{% {WORD} %}}", f"---\n{WORD}: 1\n---",
-    f"\n{WORD}: yes",
+    f"\n{WORD}: yes", f"  ::warning::{WORD}", f"##[error]{WORD}", f"x ##vso[task.complete]{WORD}",
 )  # fmt: skip
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 _ACTIVE = ("href", "src", "action", "formaction", "data", "srcset", "style", "xlink:href")
@@ -126,7 +126,8 @@ def _yaml(settings: str) -> str:
 
 def annotations(content: str) -> str:
     """Commands that a CI server would obey."""
-    found = re.search(rf"(?m)^(::\w+::{WORD}|::[\w-]+ name={WORD}|::error file={WORD})", content.replace("\r", "\n"))
+    known = rf"^\s*::\w+::{WORD}|^\s*::[\w-]+ name={WORD}|^\s*::error file={WORD}|##(vso)?\[[\w.]+\]{WORD}"
+    found = re.search(rf"(?m){known}", content.replace("\r", "\n"))
     return f"a command: {found[0]}" if found else ""
 
 

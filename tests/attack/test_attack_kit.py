@@ -155,6 +155,7 @@ def test_a_command_that_hangs_or_leaves_a_process_is_seen(tmp_path, monkeypatch)
         (markup.markdown, "---\na: 'zq7x: 1'\n---\n", "---\na: x\nzq7x: 1\n---\n"),
         (markup.markdown, "&#42;zq7x*", "*zq7x*"),
         (markup.annotations, "text ::error::zq7x", "text\n::error::zq7x"),
+        (markup.annotations, r"text\n\x23#[error]zq7x", "text ##[error]zq7x"),
         (markup.kotlin, 'val a = "\\"; zq7x */ \\${zq7x}"', 'val a = ""; zq7x'),
         (markup.kotlin, "/* zq7x */", "/* */ zq7x /* */"),
         (markup.kotlin, 'val a = "zq7x"', 'val a = "${zq7x}"'),

@@ -76,6 +76,39 @@ def test_every_way_to_the_terminal_is_clean(stream, capsys):
     assert len(err.getvalue()) < 20_000
 
 
+COMMANDS = [
+    "::error::x",
+    "  ::set-output name=x::1",
+    "##[error]x",
+    "a ##[group]x",
+    "##vso[task.setvariable variable=x]1",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_text_of_others_is_no_command_for_a_ci_server(command):
+    """A name of an operator reached a log as a line of its own, and GitHub would have shown it as our error."""
+    out, err = io.StringIO(), io.StringIO()
+    terminal = Terminal(out, err)
+    terminal.show([f"1 x\n{command}", Table(header=(command, "n"), rows=[(command, "1")]), f"{command} {command}"])
+    terminal.show(f"words\n{command}\n")
+    terminal.note(f"note\n{command}")
+    terminal.error("export-mobile", command)
+    terminal.progress(quiet=False).line(f"a note\n{command}")
+    log = out.getvalue() + err.getvalue()
+    assert not re.search(r"(?m)^\s*::|##\w*\[", log)
+    assert command.split("[")[-1].split("::")[-1] in log
+    made = clean_json(json.dumps({"label": command}, indent=1))
+    assert json.loads(made) == {"label": command}
+    assert not re.search(r"(?m)^\s*::|##\w*\[", made)
+
+
+def test_our_own_annotations_are_commands():
+    out = io.StringIO()
+    Terminal(out, io.StringIO()).commands(["::error title=a::b\n::error::c"])
+    assert out.getvalue() == "::error title=a::b\\x0a::error::c\n"
+
+
 def test_an_error_is_one_line_whatever_its_message_looks_like():
     out = io.StringIO()
     error(out, "export-mobile", "first\nsecond\r\n   third\x0b")
