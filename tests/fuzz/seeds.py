@@ -15,12 +15,14 @@ LONGEST_BYTES = 512
 SPLIT = b"\x1f"
 # Numbers at the bounds of the settings, and beside them.
 _NUMBERS = ("-1", "0", "1", "2", "7", "8", "15", "16", "17", "512", "4096", "4098", "1048576", "1048577", "2147483648")
+# What the fuzzer found: each stays a seed.
+_FOUND = (b"<\x0bprojection1:distortion=1" + 65 * b"0" + b"\na",)  # was written as 1e+65, which could not be read again
 
 
 def write_corpus(folder: Path) -> int:
     """One file for each golden case and for some generated strings; returns how many."""
     folder.mkdir(parents=True)
-    inputs = sorted({data[:LONGEST_BYTES] for data in (*_golden(), *_generated())})
+    inputs = sorted({data[:LONGEST_BYTES] for data in (*_FOUND, *_golden(), *_generated())})
     for number, data in enumerate(inputs):
         (folder / f"{number:04}").write_bytes(data)
     return len(inputs)

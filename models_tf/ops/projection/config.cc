@@ -156,7 +156,7 @@ std::string Show(double value) {
   stream.imbue(std::locale::classic());
   stream.precision(17);
   stream << value;
-  return stream.str();
+  return Escape(stream.str());  // the plus of 1e+66
 }
 
 // Part of a message: bounded and printable, whatever bytes came in.
