@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.attack import tally
+from tests.attack.faults import kills
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, RESULT = ROOT / "docs" / "reliability.md", ROOT / "docs" / "results" / "attack.json"
@@ -19,7 +20,13 @@ def section(document: dict[str, Any]) -> str:
     minutes = round(document["seconds"] / 60)
     found = len(document["findings"])
     findings = "no finding" if not found else "1 finding" if found == 1 else f"{found} findings"
-    summary = f"{document['inputs']:,} inputs in {minutes} minutes, seed {document['seed']}: {findings}."
+    sent, deadly = kills.sent_and_deadly(document)
+    faults = f"{document['faults']:,} faults of the system" if document["faults"] else "no fault of the system"
+    signals = f", {sent:,} of them signals, {deadly:,} of which ended a run before its own end" if sent else ""
+    summary = (
+        f"{document['inputs'] - document['faults']:,} inputs and {faults}{signals}; {minutes} minutes, "
+        f"seed {document['seed']}: {findings}."
+    )
     return f"```\n{document['command']}\n```\n\n{summary}\n\n{tally.markdown(tally.rows(document))}"
 
 

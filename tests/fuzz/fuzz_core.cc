@@ -38,7 +38,9 @@ void CheckText(const Projection& projection, std::string_view text, uint64_t see
   FUZZ_CHECK(length >= tags);
   FUZZ_CHECK(config.max_tokens < 0 || length <= config.max_tokens + tags);
   FUZZ_CHECK(config.pad_to == 0 || length <= config.pad_to);
-  FUZZ_CHECK(static_cast<size_t>(length) <= text.size() + 1 + tags);
+  // A separator gets a space on each side, and each character may be a token.
+  const size_t most = config.token_separators.empty() ? text.size() : 3 * text.size();
+  FUZZ_CHECK(static_cast<size_t>(length) <= most + 1 + tags);
   for (const AnalysedText::Token& token : analysed.tokens) {
     FUZZ_CHECK(token.begin <= analysed.utf8.size() &&
                token.size <= analysed.utf8.size() - token.begin);

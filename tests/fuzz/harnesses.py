@@ -27,6 +27,7 @@ _FLAGS = ("-std=c++17", "-O1", "-gline-tables-only", "-fno-omit-frame-pointer", 
 # A single block above the last one is a finding, as is a run that holds more than the first one.
 _MEMORY_MB, _BLOCK_MB = 2048, 512
 _TIMEOUT_SECONDS = 20  # of one input
+_LONGEST_SECONDS = 24 * 3600  # of a run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +75,10 @@ def run(name: str, program: Path, folder: Path, *, runs: int, seed: int) -> Resu
     options += [f"-rss_limit_mb={_MEMORY_MB}", f"-malloc_limit_mb={_BLOCK_MB}", f"-timeout={_TIMEOUT_SECONDS}"]
     options += [f"-artifact_prefix={found}", "-print_final_stats=1"]
     began = time.monotonic()
+    # Linux counts what the process held before `exec` as its peak, and libFuzzer takes that for its own: a process in
+    # between, which starts it from little memory, keeps a large one of ours out of it.
     done = subprocess.run(
-        [str(program), *options, str(corpus)],
+        ["timeout", str(_LONGEST_SECONDS), str(program), *options, str(corpus)],
         capture_output=True,
         text=True,
         errors="replace",

@@ -16,7 +16,10 @@ SPLIT = b"\x1f"
 # Numbers at the bounds of the settings, and beside them.
 _NUMBERS = ("-1", "0", "1", "2", "7", "8", "15", "16", "17", "512", "4096", "4098", "1048576", "1048577", "2147483648")
 # What the fuzzer found: each stays a seed.
-_FOUND = (b"<\x0bprojection1:distortion=1" + 65 * b"0" + b"\na",)  # was written as 1e+65, which could not be read again
+_FOUND = (
+    b"<\x0bprojection1:distortion=1" + 65 * b"0" + b"\na",  # was written as 1e+65, which could not be read again
+    b"]\0projection1:token_separators=1;split=characters\n11111111",  # more tokens than bytes
+)
 
 
 def write_corpus(folder: Path) -> int:

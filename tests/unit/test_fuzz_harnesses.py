@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.fuzz import harnesses, seeds
@@ -23,6 +24,15 @@ def test_fuzzing_finds_nothing(programs, name, tmp_path):
     assert not result.finding, result
     assert result.executions == RUNS[name]
     assert result.coverage > 300, "the seeds reach the code behind the config"
+
+
+@pytest.mark.slow
+def test_the_memory_of_the_process_that_starts_a_harness_is_no_finding(programs, tmp_path, monkeypatch):
+    monkeypatch.setattr(harnesses, "_MEMORY_MB", 400)  # the harness takes 130
+    ours = np.ones(500 << 20, np.uint8)
+    result = harnesses.run("core", programs["core"], tmp_path, runs=40_000, seed=16)  # the watch looks once a second
+    assert ours.nbytes > 400 << 20
+    assert not result.finding, result
 
 
 @pytest.mark.slow

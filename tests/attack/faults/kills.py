@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.attack import materials
 from tests.attack.case import Case, judge, listing
@@ -27,17 +28,23 @@ LAST_FILES = ("report.json", "manifest.json")
 
 def killed(number: signal.Signals, name: str) -> Kind:
     """One run of a job, ended by a signal."""
-    kind = f"{SIGNALS[number]}: {name}"
 
     def attack(rng: random.Random, folder: Path) -> Outcome:
-        return _attack(kind, JOBS[name], number, rng, folder)
+        return _attack(JOBS[name], number, rng, folder)
 
     return attack
 
 
-def _attack(kind: str, job: Job, number: signal.Signals, rng: random.Random, folder: Path) -> Outcome:
+def sent_and_deadly(document: dict[str, Any]) -> tuple[int, int]:
+    """Of what an attack counted: signals that were sent, and those that ended a run before its own end."""
+    found = {number: document["kinds"][word] for number, word in SIGNALS.items() if word in document["kinds"]}
+    ended = sum(kind["codes"].get(str(CODES[number]), 0) for number, kind in found.items())
+    return sum(kind["inputs"] for kind in found.values()), ended
+
+
+def _attack(job: Job, number: signal.Signals, rng: random.Random, folder: Path) -> Outcome:
     whole = jobs.seconds(job, folder)
-    case = Case.of(kind, folder)
+    case = Case.of(SIGNALS[number], folder)
     environment = job.prepare(case)
     replaces = job.writes == jobs.FOLDER and rng.random() < 0.4
     if replaces:
@@ -63,7 +70,7 @@ def _attack(kind: str, job: Job, number: signal.Signals, rng: random.Random, fol
         problem = "inputs were touched"
     if not problem and (case.output / RESUME_FILE).exists():
         problem = _resumes(job, case, environment)
-    return Outcome(kind=kind, case=what, code=finished.code, problem=problem)
+    return Outcome(kind=case.kind, case=what, code=finished.code, problem=problem)
 
 
 def _old_output(job: Job, case: Case, environment: dict[str, str]) -> None:

@@ -256,4 +256,4 @@ KINDS: dict[str, Kind] = {
     "weights extreme": extreme,
 }
 SHARES = {"safetensors header": 4, "safetensors container": 2, "safetensors values": 2, "safetensors tensors": 2}
-SHARES["weights extreme"] = 1.5
+SHARES["weights extreme"] = 1
