@@ -26,7 +26,8 @@ def text(rng: random.Random) -> str:
 def wrong_value(rng: random.Random, present: Any = None) -> Any:
     """Something else than what is there: often of the same type, so that it passes the first look."""
     if isinstance(present, int | float) and rng.random() < 0.6:
-        return rng.choice((number(rng), present + 1, present - 1, present * 2, present // 2, -present, float(present)))
+        wide = float(present) if abs(present) < 1e300 else float("inf")  # an int may be beyond every float
+        return rng.choice((number(rng), present + 1, present - 1, present * 2, present // 2, -present, wide))
     if isinstance(present, list) and present and rng.random() < 0.6:
         return rng.choice((present[:-1], [*present, present[0]], present[::-1], [number(rng) for _ in present], []))
     if isinstance(present, dict) and present and rng.random() < 0.6:
