@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.hostile
 ROOT = Path(__file__).resolve().parents[2]
 COUNT, SEED = 240, 16
 

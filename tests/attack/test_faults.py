@@ -9,6 +9,7 @@ import pytest
 
 from tests.attack import schedule
 
+pytestmark = pytest.mark.hostile
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 16
 # Cheap ones of each sort; exports and trainings are in the long run.

@@ -10,6 +10,7 @@ from models_tf import limits
 from support.export_command import LABELS, WORDS
 from support.peak_memory import command
 
+pytestmark = pytest.mark.hostile
 MB = 1 << 20
 FEW = 20_000
 # Ten times the rows took 80 MB more when all of them were kept.

@@ -48,6 +48,7 @@ def test_a_checkpoint_is_written_and_its_result_printed(files: Path, tmp_path: P
     assert (tmp_path / "m" / "model.safetensors").read_bytes() == before
 
 
+@pytest.mark.slow  # a kill by the system is in test_train_killed.py
 def test_a_killed_training_resumes_where_it_was(files: Path, tmp_path: Path) -> None:
     options = ["--epochs", "10", "--batch-size", "16", "--save-minutes", "0", "--patience", "10"]
     with subprocess.Popen(command(files, tmp_path / "m", *options), stderr=subprocess.PIPE, text=True) as running:

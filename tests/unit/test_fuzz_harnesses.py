@@ -7,6 +7,7 @@ import pytest
 
 from tests.fuzz import harnesses, seeds
 
+pytestmark = pytest.mark.hostile
 RUNS = {"core": 8_000, "tf_op": 1_500, "tflite_op": 1_500, "ort_op": 1_500}
 
 

@@ -10,6 +10,7 @@ from support.projection_training import OVERRIDES
 from support.token_training import BERT_SIZES, SPECIAL, overrides
 
 ROWS, TEXT_BYTES = 8000, 1500
+pytestmark = pytest.mark.hostile
 # One process trains on the small file twice, then on the large one. Every training adds some 25 MB to the peak,
 # whatever it reads: what the third adds beyond the second is due to the rows.
 SCRIPT = """
