@@ -114,8 +114,8 @@ def keep_tokens(files: Mapping[str, bytes], kept: Collection[int]) -> dict[str, 
         found[SETTINGS] = _settings(found[SETTINGS], numbers)
     if ADDED_TOKENS in found:
         added = parse_json(found[ADDED_TOKENS], f"{ADDED_TOKENS} must be JSON.")
-        if not isinstance(added, dict):
-            raise InputError(f"{ADDED_TOKENS} must hold tokens and their numbers. Received: {type(added).__name__}.")
+        if not isinstance(added, dict) or not all(isinstance(number, int) for number in added.values()):
+            raise InputError(f"{ADDED_TOKENS} must be an object of tokens and their numbers. Received: {added!r:.100}.")
         found[ADDED_TOKENS] = _dump({token: numbers[number] for token, number in added.items() if number in numbers})
     return found
 
@@ -127,11 +127,11 @@ def _tokenizer_json(document: dict[str, Any], numbers: Mapping[int, int]) -> dic
     else:
         model["vocab"] = [entry for number, entry in enumerate(model["vocab"]) if number in numbers]
     if model.get("unk_id") is not None:
-        model["unk_id"] = numbers[model["unk_id"]]
+        model["unk_id"] = _number(model["unk_id"], numbers)
     changed = {**document, "model": model}
     changed["added_tokens"] = [{**entry, "id": numbers[entry["id"]]} for entry in document.get("added_tokens") or []]
     if isinstance(document.get("padding"), dict):
-        changed["padding"] = {**document["padding"], "pad_id": numbers[document["padding"]["pad_id"]]}
+        changed["padding"] = {**document["padding"], "pad_id": _number(document["padding"]["pad_id"], numbers)}
     changed["post_processor"] = _processor(document.get("post_processor"), numbers)
     return changed
 
@@ -145,13 +145,20 @@ def _processor(value: Any, numbers: Mapping[int, int]) -> Any:
         changed["processors"] = [_processor(one, numbers) for one in value["processors"]]
     for key in ("sep", "cls"):  # BERT's and RoBERTa's: a token and its number
         if isinstance(value.get(key), list):
-            changed[key] = [value[key][0], numbers[value[key][1]]]
+            changed[key] = [value[key][0], _number(value[key][1], numbers)]
     if isinstance(value.get("special_tokens"), dict):
         changed["special_tokens"] = {
-            name: {**entry, "ids": [numbers[number] for number in entry["ids"]]}
+            name: {**entry, "ids": [_number(number, numbers) for number in entry["ids"]]}
             for name, entry in value["special_tokens"].items()
         }
     return changed
+
+
+def _number(old: int, numbers: Mapping[int, int]) -> int:
+    """The new number of a special token."""
+    if old not in numbers:
+        raise InputError(f"{TOKENIZER} must have a token for every number that it puts in. Received: number {old}.")
+    return numbers[old]
 
 
 def _settings(data: bytes, numbers: Mapping[int, int]) -> bytes:
@@ -159,7 +166,8 @@ def _settings(data: bytes, numbers: Mapping[int, int]) -> bytes:
     if not isinstance(settings, dict) or not isinstance(settings.get("added_tokens_decoder"), dict):
         return data
     decoder = settings["added_tokens_decoder"]
-    kept = {str(numbers[int(key)]): entry for key, entry in decoder.items() if int(key) in numbers}
+    names = {str(old): str(new) for old, new in numbers.items()}
+    kept = {names[key]: entry for key, entry in decoder.items() if key in names}
     return _dump({**settings, "added_tokens_decoder": kept})
 
 

@@ -147,6 +147,31 @@ def test_the_numbers_in_all_files_agree():
     assert json.loads(small["tokenizer.json"])["model"]["vocab"] == {token: n for n, token in enumerate(lines)}
 
 
+@pytest.mark.parametrize("added", [b'{"[MASK]": [4]}', b'{"[MASK]": {}}', b'{"[MASK]": "4"}', b"[4]"])
+def test_added_tokens_without_numbers_are_one_line(added):
+    """The attack found it: a list as a number was an internal error."""
+    files = unigram(1) | {"added_tokens.json": added}
+    with pytest.raises(
+        InputError, match=r"added_tokens\.json must be an object of tokens and their numbers"
+    ):
+        files_of.keep_tokens(files, files_of.Vocabulary.of(Tokenizer.from_files(files)).always)
+
+
+def test_numbers_that_the_vocabulary_does_not_keep_are_one_line_or_left_out():
+    files = unigram(1)
+    settings = json.loads(files["tokenizer_config.json"])
+    settings["added_tokens_decoder"] |= {"many": {"content": "x"}, "999": {"content": "y"}}
+    files["tokenizer_config.json"] = json.dumps(settings).encode()
+    always = files_of.Vocabulary.of(Tokenizer.from_files(files)).always
+    kept = json.loads(files_of.keep_tokens(files, always)["tokenizer_config.json"])["added_tokens_decoder"]
+    assert set(kept) == {"0", "1", "2", "3", "4"}
+    document = json.loads(files["tokenizer.json"])
+    document["padding"]["pad_id"] = 999
+    files["tokenizer.json"] = json.dumps(document).encode()
+    with pytest.raises(InputError, match=r"a token for every number that it puts in. Received: number 999\."):
+        files_of.keep_tokens(files, always)
+
+
 def test_only_tokenizers_that_stay_exact_are_pruned():
     document = json.loads(unigram()["tokenizer.json"])
     vocabulary = {token: number for number, token in enumerate(["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"])}
