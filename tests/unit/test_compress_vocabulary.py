@@ -151,9 +151,7 @@ def test_the_numbers_in_all_files_agree():
 def test_added_tokens_without_numbers_are_one_line(added):
     """The attack found it: a list as a number was an internal error."""
     files = unigram(1) | {"added_tokens.json": added}
-    with pytest.raises(
-        InputError, match=r"added_tokens\.json must be an object of tokens and their numbers"
-    ):
+    with pytest.raises(InputError, match=r"added_tokens\.json must be an object of tokens and their numbers"):
         files_of.keep_tokens(files, files_of.Vocabulary.of(Tokenizer.from_files(files)).always)
 
 
