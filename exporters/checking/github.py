@@ -10,7 +10,7 @@ from pathlib import Path
 
 from exporters.checking.result import CheckResult, Judged
 from exporters.checking.text import markdown, score
-from exporters.console.cleaning import clean_line
+from exporters.console.cleaning import clean_line, without_commands
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
@@ -48,7 +48,8 @@ def write_text(text: str) -> bool:
 
 
 def _command(kind: str, title: str, message: str) -> str:
-    return f"::{kind} title={_property(clean_line(title))}::{_data(clean_line(message))}"
+    title, message = (without_commands(clean_line(text)) for text in (title, message))
+    return f"::{kind} title={_property(title)}::{_data(message)}"
 
 
 def _data(text: str) -> str:

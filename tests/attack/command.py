@@ -103,7 +103,6 @@ def _child(words: list[str], cwd: Path, changes: Mapping[str, str], stdout: int,
     code = 70  # the kit's own failure: in no set of documented codes
     try:
         os.setsid()
-        _limit()
         os.chdir(cwd)
         os.environ.update(changes)
         import tempfile
@@ -113,6 +112,7 @@ def _child(words: list[str], cwd: Path, changes: Mapping[str, str], stdout: int,
         os.dup2(stdout, 1)
         os.dup2(stderr, 2)
         os.closerange(3, 256)
+        _limit()  # when the kit's own files are closed
         sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115

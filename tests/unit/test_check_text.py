@@ -69,3 +69,4 @@ def test_a_check_that_could_not_run_is_one_error_in_ci():
     assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
     assert suite.find("testcase/error").get("message").startswith("model.tflite must be whole")
     assert github.not_checked("a: b 50 %") == "::error title=export-mobile check::a: b 50 %25"
+    assert "##" not in github.not_checked("the model has no label 'x'. It has a ##vso[task.complete]b.")
