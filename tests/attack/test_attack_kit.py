@@ -209,17 +209,21 @@ def test_a_table_counts_every_code_and_the_page_takes_it(tmp_path):
     found = tally.Tally()
     for code, problem in ((0, ""), (2, ""), (2, ""), (1, "exit 1"), (-6, "signal"), (-9, "")):
         found.add("k:0", Outcome(kind="k", case="c", code=code, problem=problem))
-    document = {"command": "python -m tests.attack", "seed": 1, "seconds": 9, **found.document()}
-    header, row, total = tally.rows(document)
+    for word, code in (("kill -9", -9), ("kill -9", 0), ("SIGINT", 2), ("SIGTERM", 143)):
+        found.add(f"{word}: x:0", Outcome(kind=word, case="c", code=code))
+    document = {"command": "python -m tests.attack", "seed": 1, "seconds": 90, "faults": 4, **found.document()}
+    header, interrupted, terminated, row, killed, total = tally.rows(document)
     assert dict(zip(header, row, strict=True)) == {
         "kind": "k", "inputs": "6", "exit 0": "1", "exit 2": "2", "exit 3": "0", "exit 4": "0", "exit 5": "0",
         "exit 6": "0", "exit 7": "0", "killed by us": "1", "exit 1 and crashes": "2", "findings": "2",
     }  # fmt: skip
-    assert total[1:] == row[1:]
+    assert [cells[0] for cells in (interrupted, terminated, killed)] == ["SIGINT", "SIGTERM", "kill -9"]
+    assert total[1] == "10"
     path = tmp_path / "page.md"
     path.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n")
     page.rewrite(document, path)
     assert tally.markdown(tally.rows(document)) in path.read_text()
+    assert "6 inputs and 4 faults of the system, 4 of them signals, 3 of which ended a run" in path.read_text()
     assert "old" not in path.read_text()
     assert path.read_text().endswith("after\n")
 
