@@ -14,6 +14,7 @@ from exporters.formats.io import INT8, IOS, is_wide
 from exporters.formats.tensor_names import BYTES, FEATURES, TEXT
 from exporters.request_fields import check_fields
 from models_tf import limits, registry
+from models_tf.bounded_files import what_is
 from models_tf.checkpoints.json_text import read_json_file
 from models_tf.compress.settings import Compression
 from models_tf.data import DEFAULT_SEPARATOR, check_separator
@@ -138,8 +139,7 @@ class ExportRequest:
             *(("--vocab-data", path) for path in self.vocab_data),
         ):
             if path is not None and not path.is_file() and not (self.kind == registry.TOKENS and path.is_dir()):
-                received = "a folder" if path.is_dir() else "no such file"
-                raise InputError(f"{flag} must be a file. Received: {path} ({received}).")
+                raise InputError(f"{flag} must be a file. Received: {path} ({what_is(path)}).")
 
     def _check_io(self) -> None:
         if self.io is not None and self.io not in IOS:

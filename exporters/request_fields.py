@@ -55,9 +55,15 @@ def _convert(value: Any, kind: Any) -> Any:
     return convert(value)
 
 
+def _path(value: str | os.PathLike[str]) -> Path:
+    if value == "":  # else the current folder
+        raise TypeError
+    return Path(value)
+
+
 _LONGEST = 200
 _ACCEPTED: dict[Any, tuple[Any, Any]] = {
-    Path: ((str, os.PathLike), Path),
+    Path: ((str, os.PathLike), _path),
     int: (numbers.Integral, int),
     float: (numbers.Real, float),
 }

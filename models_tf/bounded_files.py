@@ -18,6 +18,13 @@ PIECE = 1 << 20
 FREE_BYTES = 64 << 20
 
 
+def what_is(path: Path) -> str:
+    """For the message about a path that is no file."""
+    if path.is_dir():
+        return "a folder"
+    return "a device, a pipe or a socket" if path.exists() else "no such file"
+
+
 def read_document(path: Path) -> bytes:
     """All bytes of a small file, unpacked if its name ends in .gz; at most the limit `document_bytes`."""
     most = limits.value("document_bytes")
@@ -34,7 +41,7 @@ def read_document(path: Path) -> bytes:
 def pieces(path: Path, packing: str = PLAIN, *, kind: str = "") -> Iterator[bytes]:
     """The content of a file in pieces of at most 1 MB. `kind` names the file in messages."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise InputError(f"{path} must be a file. Received: a device, a pipe or a socket.")
+        raise InputError(f"{path} must be a file. Received: {what_is(path)}.")
     with path.open("rb") as file:
         if packing == PLAIN:
             yield from iter(lambda: file.read(PIECE), b"")

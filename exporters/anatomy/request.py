@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exporters.request_fields import check_fields
+from models_tf.bounded_files import what_is
 from models_tf.errors import InputError, naming_fields
 
 
@@ -26,5 +27,4 @@ class InspectRequest:
     def __post_init__(self) -> None:
         check_fields(self)
         if not self.file.is_file():
-            received = "a folder" if self.file.is_dir() else "no such file"
-            raise InputError(f"inspect takes a .tflite or .onnx file. Received: {self.file} ({received}).")
+            raise InputError(f"inspect takes a .tflite or .onnx file. Received: {self.file} ({what_is(self.file)}).")

@@ -8,6 +8,7 @@ from pathlib import Path
 from exporters.formats.base import FORMATS, Runtime, get
 from exporters.request_fields import check_fields
 from models_tf import registry
+from models_tf.bounded_files import what_is
 from models_tf.errors import InputError, naming_fields
 
 DEFAULT_ROUNDS = 30
@@ -191,8 +192,7 @@ def _check_file(path: Path) -> None:
     if format_of(path) not in FORMATS or not get(format_of(path)).runtimes:
         raise InputError(f"bench takes {endings} files. Received: {path}.")
     if not path.is_file():
-        received = "a folder" if path.is_dir() else "no such file"
-        raise InputError(f"bench takes {endings} files. Received: {path} ({received}).")
+        raise InputError(f"bench takes {endings} files. Received: {path} ({what_is(path)}).")
 
 
 def _is_installed(runtime: Runtime) -> bool:

@@ -22,6 +22,7 @@ from exporters.shipped import rows as shipped_rows
 from exporters.shipped.bundled import bundled_rows
 from exporters.shipped.model import Shipped, model_files, open_one
 from exporters.verification.quality import REGRESSION_METRIC, Flipped, flipped
+from models_tf.bounded_files import what_is
 from models_tf.errors import InputError, naming_fields
 from models_tf.tasks.judged import STATISTICS, Judged
 from models_tf.tasks.rows import Columns
@@ -202,7 +203,9 @@ def _entry(shipped: Shipped, judged: Judged, measured: baselines.Speed | None) -
 def _data(request: CheckRequest, paths: Sequence[Path]) -> Path:
     if request.data is not None:
         if not request.data.is_file() and not request.data.is_dir():
-            raise InputError(f"--data must be a file with labelled rows. Received: {request.data} (no such file).")
+            raise InputError(
+                f"--data must be a file with labelled rows. Received: {request.data} ({what_is(request.data)})."
+            )
         return request.data
     found = bundled_rows(paths[0].parent)
     if found is None:

@@ -9,7 +9,7 @@ from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_PASS
 from exporters.request import OUTPUT_ROOT
 from models_tf.errors import InputError
-from models_tf.folders import leftovers
+from models_tf.folders import leftovers, temporary
 from models_tf.folders.leftovers import Leftover
 
 DESCRIPTION = (
@@ -28,7 +28,7 @@ def add_arguments(parser: Parser) -> None:
         nargs="*",
         type=Path,
         metavar="DIR",
-        help=f"folders to search (default: the current one and {OUTPUT_ROOT})",
+        help=f"folders to search (default: the current one, {OUTPUT_ROOT} and the one for temporary files)",
     )
     add(
         "--older-than",
@@ -41,18 +41,22 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     age = parse_age(options.older_than)
-    folders = options.folders or [place for place in (Path(), OUTPUT_ROOT) if place.is_dir()]
+    usual = (Path(), OUTPUT_ROOT, temporary.system_place())
+    folders = options.folders or [place for place in usual if place.is_dir()]
     for folder in folders:
         if not folder.is_dir():
             raise InputError(f"clean looks into folders. Received: {folder}, which is not one.")
-    found = [each for folder in folders for each in leftovers.find(folder, older_than_seconds=age)]
+    everything = [each for folder in folders for each in leftovers.find(folder)]
+    found = [each for each in everything if each.age_seconds >= age]
     for each in found:
         if options.yes:
             each.clear()
         terminal.show(_line(each, done=options.yes))
-    if not found:
-        terminal.show(f"nothing to clean: no folder of a killed run is older than {options.older_than}")
-    elif not options.yes:
+    if younger := len(everything) - len(found):
+        terminal.show(f"{younger} of killed runs younger than {options.older_than}: include them with --older-than 0s")
+    elif not found:
+        terminal.show(f"nothing to clean: no folder of a killed run in {', '.join(map(str, folders))}")
+    if found and not options.yes:
         terminal.show("nothing was removed: run it again with --yes")
     return EXIT_PASS
 

@@ -29,7 +29,7 @@ EXIT_CODES = """\
 exit codes:
   0 pass
   1 internal error
-  2 usage or bad input
+  2 usage, bad input or Ctrl-C (143 for SIGTERM)
   3 accuracy (--max-drop)
   4 size (--max-size)
   4 latency (check --max-latency-ratio)

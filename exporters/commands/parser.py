@@ -3,6 +3,7 @@
 import argparse
 import textwrap
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from models_tf import registry
@@ -24,6 +25,7 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             add_help=False,
         )
+        self.register("type", Path, _path)
         self._rare: list[Any] = []
         self._optionals.title = "everyday flags"
 
@@ -89,6 +91,13 @@ class _HelpAll(argparse.Action):
         if isinstance(parser, Parser):
             print(parser.format_all_help(), end="")
         parser.exit()
+
+
+def _path(text: str) -> Path:
+    """An empty text would be the current folder; it comes from a variable that is not set."""
+    if not text:
+        raise argparse.ArgumentTypeError("expected a path. Received: an empty text")
+    return Path(text)
 
 
 def _placeholder(action: argparse.Action) -> str:

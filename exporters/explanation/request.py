@@ -5,6 +5,7 @@ from pathlib import Path
 
 from exporters.request_fields import check_fields
 from models_tf import registry
+from models_tf.bounded_files import what_is
 from models_tf.errors import InputError, naming_fields
 
 DEFAULT_ROWS = 3
@@ -64,5 +65,4 @@ class ExplainRequest:
         if self.rows is not None and self.rows < 1:
             raise InputError(f"--rows must be at least 1. Received: {self.rows}.")
         if self.data is not None and not self.data.is_file():
-            received = "a folder" if self.data.is_dir() else "no such file"
-            raise InputError(f"--data must be a file. Received: {self.data} ({received}).")
+            raise InputError(f"--data must be a file. Received: {self.data} ({what_is(self.data)}).")

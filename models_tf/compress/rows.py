@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from models_tf.bounded_files import what_is
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import DEFAULT_LENGTH, QUESTION_LENGTH, sequence_length
@@ -55,9 +56,7 @@ def read(
     if not path.is_file() and not (
         path.is_dir() and checkpoint.head.kind in (TOKEN_CLASSIFICATION, QUESTION_ANSWERING)
     ):
-        raise InputError(
-            f"{flag} must be a file. Received: {path} ({'a folder' if path.is_dir() else 'no such file'})."
-        )
+        raise InputError(f"{flag} must be a file. Received: {path} ({what_is(path)}).")
     if labelled or checkpoint.head.kind != BASE:
         task = task_of(checkpoint, task)
     else:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from models_tf.bounded_files import what_is
 from models_tf.data import Row, TaggedRow
 from models_tf.data.lines import read_lines
 from models_tf.data.table import JSON_SUFFIXES, TEXT_COLUMNS, file_suffix, read_table
@@ -48,8 +49,7 @@ def used_tokens(
     found: set[int] = set()
     for path in map(Path, paths):
         if not path.is_file() and not (path.is_dir() and head == QUESTION_ANSWERING):
-            received = "a folder" if path.is_dir() else "no such file"
-            raise InputError(f"{flag} must be a file. Received: {path} ({received}).")
+            raise InputError(f"{flag} must be a file. Received: {path} ({what_is(path)}).")
         before, suffix = len(found), file_suffix(path)
         if parsed and path in parsed:
             found |= _of_rows(tokenizer, vocabulary, parsed[path])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from models_tf import limits
-from models_tf.bounded_files import GZIP, PLAIN, pieces
+from models_tf.bounded_files import GZIP, PLAIN, pieces, what_is
 from models_tf.errors import InputError
 
 _MARK = b"\xef\xbb\xbf"  # the byte order mark, which some editors write
@@ -14,8 +14,7 @@ _MARK = b"\xef\xbb\xbf"  # the byte order mark, which some editors write
 def read_lines(path: Path) -> Iterator[str]:
     """Lines of a UTF-8 file with their line ends; only a line feed ends one."""
     if not path.is_file():
-        received = "a folder" if path.is_dir() else "no such file"
-        raise InputError(f"Data file must exist. Received: {path} ({received}).")
+        raise InputError(f"Data file must exist. Received: {path} ({what_is(path)}).")
     number = 0  # of the lines that were given
     for block in _blocks(path):
         content = block.removeprefix(_MARK) if not number else block

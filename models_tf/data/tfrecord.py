@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from models_tf import limits
-from models_tf.bounded_files import GZIP, PLAIN, ZLIB, pieces
+from models_tf.bounded_files import GZIP, PLAIN, ZLIB, pieces, what_is
 from models_tf.errors import InputError
 
 # int64 features as arrays, bytes features as lists.
@@ -34,7 +34,7 @@ def read_records(path: Path) -> Iterator[memoryview]:
     """The raw records of a file, one at a time; none has more than the limit `line_bytes`."""
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"Data file must exist. Received: {path} ({'a folder' if path.is_dir() else 'no such file'}).")
+        raise InputError(f"Data file must exist. Received: {path} ({what_is(path)}).")
     most = limits.value("line_bytes")
     packing = _packing(path)
     content = _Content(pieces(path, packing, kind="TFRecord"))

@@ -36,7 +36,7 @@ class Leftover:
         run_marker.remove(self.path)
 
 
-def find(folder: Path, *, older_than_seconds: float) -> Iterator[Leftover]:
+def find(folder: Path) -> Iterator[Leftover]:
     """The leftovers directly inside `folder`, in the order of their names."""
     for path in sorted(folder.iterdir()):
         is_old = OLD in path.name
@@ -46,7 +46,7 @@ def find(folder: Path, *, older_than_seconds: float) -> Iterator[Leftover]:
             continue
         statuses = [path.stat(), *(file.stat() for file in path.rglob("*") if not file.is_symlink())]
         age = time.time() - max(status.st_mtime for status in statuses)
-        if age < older_than_seconds or not _is_dead(path, age, is_old=is_old):
+        if not _is_dead(path, age, is_old=is_old):
             continue
         place = folder / path.name[1:].partition(OLD)[0]
         is_only_copy = is_old and (path / "old").is_dir() and manifest.read(place) is None

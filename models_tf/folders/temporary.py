@@ -20,6 +20,12 @@ _FONTS = "MPLCONFIGDIR"  # where Matplotlib keeps its list of fonts: else it is 
 _PREFIX = f".export-mobile{PARTIAL}"
 
 
+def system_place() -> Path:
+    """Where temporary files go, and where killed runs left their own folders for them."""
+    place = Path(tempfile.gettempdir())
+    return place.parent if place.name.startswith(_PREFIX) else place
+
+
 class _Place:
     """An open folder (`open_folders`)."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from models_tf import limits
+from models_tf.bounded_files import what_is
 from models_tf.checkpoints.json_text import read_json_file
 from models_tf.data.held import hold
 from models_tf.data.text import clean_text
@@ -93,7 +94,7 @@ def _position(body: Pieces, place: tuple[int, int], first: int, length: int, off
 
 def _questions(path: Path, labelled: bool) -> Iterator[_Asked]:
     if not path.is_file():
-        raise InputError(f"Data file must exist. Received: {path} ({'a folder' if path.is_dir() else 'no such file'}).")
+        raise InputError(f"Data file must exist. Received: {path} ({what_is(path)}).")
     document = read_json_file(path, f"{path} must be SQuAD's JSON.")
     seen: set[str] = set()
     for i, article in enumerate(_get(document, "data", list, str(path))):

@@ -182,13 +182,15 @@ def test_a_vocabulary_has_a_limit():
         tiny_tokenizer()
 
 
-def test_a_pipe_and_a_device_are_refused_at_once(tmp_path):
+def test_a_pipe_and_a_device_are_refused_at_once(tmp_path, capsys):
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "zero.json").symlink_to("/dev/zero")
     for name in ("pipe.json", "zero.json"):
         with pytest.raises(InputError, match="Received: a device, a pipe or a socket"):
             read_json_file(tmp_path / name)
+        (tmp_path / "model.tflite").touch()
         assert cli.main(["check", str(tmp_path), "--data", str(tmp_path / name)]) == 2
+        assert "(a device, a pipe or a socket)" in capsys.readouterr().err
 
 
 def test_a_model_file_has_a_limit(tmp_path, capsys):

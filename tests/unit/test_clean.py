@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -59,7 +60,8 @@ def clean(*arguments: object, capsys) -> str:
 def test_a_partial_folder_is_listed_and_removed_with_yes(tmp_path, capsys):
     killed_run(tmp_path / "out", after_renames=0)
     assert names(tmp_path) == [".out.partial"]
-    assert "nothing to clean" in clean(tmp_path, capsys=capsys)  # younger than a day
+    told = clean(tmp_path, capsys=capsys)
+    assert told == "1 of killed runs younger than 1d: include them with --older-than 0s\n"
     listed = clean(tmp_path, "--older-than", "0s", capsys=capsys)
     assert "would remove: " in listed
     assert "--yes" in listed
@@ -138,11 +140,23 @@ def test_a_folder_of_another_user_machine_or_live_process_is_left_alone(tmp_path
     marker.parent.mkdir()
     run_marker.write(marker.parent)
     marker.write_text(json.dumps({**json.loads(marker.read_text()), **change}))
-    assert list(leftovers.find(tmp_path, older_than_seconds=0)) == []
+    assert list(leftovers.find(tmp_path)) == []
     marker.write_text(
         json.dumps({**json.loads(marker.read_text()), "user": os.getuid(), "host": platform.node(), "pid": GONE})
     )
-    assert [found.path for found in leftovers.find(tmp_path, older_than_seconds=0)] == [partial]
+    assert [found.path for found in leftovers.find(tmp_path)] == [partial]
+
+
+def test_without_a_folder_the_one_for_temporary_files_is_searched_too(tmp_path, monkeypatch, capsys):
+    for name in ("here", "tmp"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    assert clean(capsys=capsys) == f"nothing to clean: no folder of a killed run in ., {tmp_path / 'tmp'}\n"
+    killed_run(tmp_path / "tmp" / "out", after_renames=0)
+    assert "removed: " in clean("--older-than", "0s", "--yes", capsys=capsys)
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from exporters import AblateRequest
+from exporters import AblateRequest, ExportRequest
+from exporters.commands import main as cli
 from models_tf.errors import InputError
 from models_tf.folders.output_folder import OutputFolder
 from models_tf.folders.output_path import check_path
@@ -111,3 +112,16 @@ def test_a_folder_in_the_making_has_the_whole_name_that_it_will_get(tmp_path):
     name = "x" * 200
     with OutputFolder(tmp_path / name, command="export") as folder:
         assert folder.staging.name.startswith(f".{name}.partial-")
+
+
+@pytest.mark.parametrize(
+    "words", [["--output", ""], ["train", "--train", ""], ["check", ""], ["compare", "x", "--output="]]
+)
+def test_an_empty_path_is_not_the_current_folder(words, tmp_path, monkeypatch, capsys):
+    """An unset variable: --force would have replaced the folder that the shell is in."""
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(words) == 2
+    assert "expected a path. Received: an empty text" in capsys.readouterr().err
+    with pytest.raises(InputError, match=r"`output` must be a path\. Received: ''"):
+        ExportRequest(output="")
+    assert list(tmp_path.iterdir()) == []

@@ -42,7 +42,7 @@ def test_temporary_files_of_libraries_and_processes_go_with_the_block(monkeypatc
         subprocess.run(["mktemp"], check=True, capture_output=True)
         (inside,) = tmp_path.iterdir()
         assert len(list(inside.iterdir())) == 3, "two files and the marker of the run"
-        assert not list(leftovers.find(tmp_path, older_than_seconds=0)), "its run is alive"
+        assert not list(leftovers.find(tmp_path)), "its run is alive"
     assert not list(tmp_path.iterdir())
     assert os.environ["TMPDIR"] == str(tmp_path)
     assert open_folders.outcome() == open_folders.NOTHING
@@ -56,7 +56,7 @@ def test_a_signal_leaves_nothing_in_tmpdir(number, code, tmp_path):
 
 def test_what_a_kill_leaves_in_tmpdir_is_found_by_clean(tmp_path):
     assert ended(tmp_path, signal.SIGKILL) == -signal.SIGKILL
-    (found,) = leftovers.find(tmp_path, older_than_seconds=0)
+    (found,) = leftovers.find(tmp_path)
     found.clear()
     assert not list(tmp_path.iterdir())
 
