@@ -60,7 +60,7 @@ def main() -> None:
     found = json.loads(options.result.read_text(encoding="utf-8"))["runs"] if options.result.exists() else {}
     run = found[options.name] = measured(options.command)
     head = {"sum": "RSS of the command and all its descendants", "every_seconds": EVERY_SECONDS}
-    result = head | {"cpu": cpu_name(), "cores": os.cpu_count(), "runs": found}
+    result = head | {"runs": found}
     options.result.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     for name, peak in run["stages"].items():
         print(f"{name:<44} {peak / 1e9:6.2f} GB")
@@ -85,6 +85,8 @@ def measured(command: list[str]) -> dict[str, Any]:
     top = max(samples, key=lambda one: one.resident)
     return {
         "command": shlex.join(redact(part) for part in command),
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
         "exit_code": process.returncode,
         "seconds": round(seconds, 1),
         "load": round(max(load, os.getloadavg()[0]), 1),
