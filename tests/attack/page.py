@@ -4,6 +4,7 @@ python -m tests.attack.page
 """
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ def section(document: dict[str, Any]) -> str:
         f"{document['inputs'] - document['faults']:,} inputs and {faults}{signals}; {minutes} minutes, "
         f"seed {document['seed']}: {findings}."
     )
-    return f"```\n{document['command']}\n```\n\n{summary}\n\n{tally.markdown(tally.rows(document))}"
+    wrapped = textwrap.fill(summary, 120, break_on_hyphens=False)
+    return f"```\n{document['command']}\n```\n\n{wrapped}\n\n{tally.markdown(tally.rows(document))}"
 
 
 def rewrite(document: dict[str, Any], path: Path = PAGE) -> None:
