@@ -9,7 +9,7 @@ from exporters.arch_check import baseline
 from exporters.arch_check.baseline import Counts
 from exporters.arch_check.request import DEFAULT_RATIO, CheckArchRequest
 from exporters.arch_check.result import ArchFile, CheckArchResult, Run, RuntimeVerdict
-from exporters.checking.baseline import data_sha256
+from exporters.checking.baseline import check_place, data_sha256
 from exporters.console.progress import Progress
 from exporters.errors import InstructionsError, ParityError
 from exporters.request_fields import check_request
@@ -45,6 +45,8 @@ def check_arch(request: CheckArchRequest, *, progress: Progress | None = None) -
     with progress.stage("read rows"):
         files = [_prepared(path, request) for path in paths]
     sha256 = _rows_sha256(request, paths)
+    if request.update_baseline and request.baseline is not None:
+        check_place(request.baseline)  # before anything runs
     known = _known(request, sha256)
     with progress.stage("run on this processor"):
         expected = prepared.references(files)

@@ -114,9 +114,14 @@ def write(path: Path, baseline: Baseline) -> None:
     write_document(path, document | ({PROCESSORS: others[PROCESSORS]} if PROCESSORS in others else {}))
 
 
-def write_document(path: Path, document: Mapping[str, Any]) -> None:
+def check_place(path: Path) -> None:
+    """A baseline can be written there."""
     if path.is_dir() or not path.parent.is_dir():
         raise InputError(f"--baseline must be a file in a folder that exists. Received: {path}.")
+
+
+def write_document(path: Path, document: Mapping[str, Any]) -> None:
+    check_place(path)
     document = {"baseline_version": VERSION, **document}
     write_files(
         path.parent, {path.name: (short_lists(json.dumps(document, indent=1, ensure_ascii=False)) + "\n").encode()}

@@ -51,6 +51,7 @@ def check(request: CheckRequest, *, progress: Progress | None = None) -> CheckRe
     data = _data(request, paths)
     sha256 = baselines.data_sha256(data)
     known = _known(request, data, sha256)
+    kept = _kept(request, sha256)
     others = _others(request, paths)
     reader = _Rows(request=request, data=data)
     found, entries, notes = [], {}, list[str]()
@@ -65,7 +66,6 @@ def check(request: CheckRequest, *, progress: Progress | None = None) -> CheckRe
         entries[path.name] = scored.entry
         notes += [note for note in (*examples.notes, *scored.notes) if note not in notes]
     if request.update_baseline and request.baseline is not None:
-        kept = baselines.kept(request.baseline, sha256=sha256, rows=request.rows)
         made = Baseline(data_name=data.name, data_sha256=sha256, rows=request.rows, files={**kept, **entries})
         baselines.write(request.baseline, made)
     return CheckResult(
@@ -213,6 +213,14 @@ def _data(request: CheckRequest, paths: Sequence[Path]) -> Path:
             "A check needs rows with labels: give --data FILE. Only exports of a bundled model bring some."
         )
     return found
+
+
+def _kept(request: CheckRequest, sha256: str) -> dict[str, Entry]:
+    """What an update leaves alone. A baseline that cannot be written is found before the files run."""
+    if request.baseline is None or not request.update_baseline:
+        return {}
+    baselines.check_place(request.baseline)
+    return baselines.kept(request.baseline, sha256=sha256, rows=request.rows)
 
 
 def _known(request: CheckRequest, data: Path, sha256: str) -> Baseline | None:

@@ -109,10 +109,15 @@ def _clean(block: str | Table) -> str | Table:
         return clean_line(block)
     return dataclasses.replace(
         block,
-        header=[clean_line(cell) for cell in block.header],
-        rows=[[clean_line(cell) for cell in row] for row in block.rows],
+        header=[_cell(cell) for cell in block.header],
+        rows=[[_cell(cell) for cell in row] for row in block.rows],
         plain=None if block.plain is None else [clean_line(line) for line in block.plain],
     )
+
+
+def _cell(text: str) -> str:
+    """Without commands already here: an escape that is added to a finished line would move its columns."""
+    return without_commands(clean_line(text))
 
 
 def _console(stream: TextIO, *, width: int | None = None) -> Any:

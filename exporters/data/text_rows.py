@@ -199,7 +199,7 @@ class _Answers:
         def number(name: str) -> int:
             if name not in self._number:
                 raise InputError(
-                    f"{self._path} row {row.line}: the model has no label {name!r}. It has {_shorten(self._labels)}."
+                    f"{self._path} line {row.line}: the model has no label {name!r}. It has {_shorten(self._labels)}."
                 )
             return self._number[name]
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from exporters.report.escaping import markdown_text
+
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
@@ -24,10 +26,13 @@ class Table:
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The header is text, which may come from somebody else's report; cells may hold markup of ours."""
+
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
-    return "\n".join([line(header), line(["---"] * len(header)), *(line(row) for row in rows)])
+    names = [markdown_text(name) for name in header]
+    return "\n".join([line(names), line(["---"] * len(names)), *(line(row) for row in rows)])
 
 
 def plain(blocks: Iterable[str | Table]) -> str:

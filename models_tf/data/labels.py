@@ -16,17 +16,19 @@ def labels_of(row: Row, path: Path, separator: str | None) -> list[str]:
     if isinstance(row.label, tuple):
         found = [label.strip() for label in row.label]
         if not all(found):
-            raise InputError(f"{path} row {row.line} must have labels that are not empty. Received: {list(row.label)}.")
+            raise InputError(
+                f"{path} line {row.line} must have labels that are not empty. Received: {list(row.label)}."
+            )
     else:
         parts = [row.label] if separator is None else row.label.split(separator)
         found = [part.strip() for part in parts if part.strip()]
     if separator is None and len(found) != 1:
         received = "an empty field" if not found else f"{len(found)} (several are for multi-label models)"
-        raise InputError(f"{path} row {row.line} must have a label. Received: {received}.")
+        raise InputError(f"{path} line {row.line} must have a label. Received: {received}.")
     for label in found:
         if not is_storable(label):
             raise InputError(
-                f"{path} row {row.line} must have labels without control characters, line separators and lone "
+                f"{path} line {row.line} must have labels without control characters, line separators and lone "
                 f"surrogates. Received: {label!r}."
             )
     return found

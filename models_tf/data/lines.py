@@ -28,7 +28,7 @@ def read_lines(path: Path) -> Iterator[str]:
         if wrong is not None:
             raise InputError(
                 f"{path} must be UTF-8. "
-                f"Received: byte 0x{content[begin + wrong]:02x} in row {number + 1}, column {wrong + 1}."
+                f"Received: byte 0x{content[begin + wrong]:02x} in line {number + 1}, column {wrong + 1}."
             )
     if not number and not path.stat().st_size:
         raise InputError(f"{path} must have rows. Received: an empty file.")

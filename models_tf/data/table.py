@@ -107,17 +107,17 @@ def _read_delimited(lines: Iterator[str], path: Path, delimiter: str, columns: "
             header = [str(i) for i in range(1, len(header) + 1)]
         at = columns.find(header, path)
         width, text_at, label_at, pair_at = len(header), at.text, at.label, at.pair
-        for number_of_line, record in numbered:
+        for number, record in numbered:
             if len(record) != width:
                 if not record or record == [""]:
                     continue
                 raise InputError(
-                    f"{path} row {number_of_line} must have {width} columns, as the first row. Received: {len(record)}."
+                    f"{path} line {number} must have {width} columns, as the first row. Received: {len(record)}."
                 )
             if width == 1 and not record[0]:
                 continue
             label = "" if label_at is None else record[label_at].strip()
-            yield Row(record[text_at], label, number_of_line, None if pair_at is None else record[pair_at])
+            yield Row(record[text_at], label, number, None if pair_at is None else record[pair_at])
     except csv.Error as error:
         raise InputError(f"{path} must be CSV. Received: {error}.") from error
 
@@ -133,7 +133,7 @@ def _records(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]
         for line in lines:
             size += len(line)
             if size > most:
-                raise limits.exceeded("line_bytes", f"{path} row {reader.line_num + 1} must have", "more")
+                raise limits.exceeded("line_bytes", f"{path} line {reader.line_num + 1} must have", "more")
             yield line
 
     reader = csv.reader(counted(), strict=True)
@@ -227,13 +227,13 @@ def _read_json(lines: Iterator[str], path: Path, columns: _Columns) -> Iterator[
         text_key, label_key, pair_key = keys
         for key in keys:
             if key is not None and key not in record:
-                raise InputError(f"{path} row {number} must have {key!r}. Received: {', '.join(record)}.")
+                raise InputError(f"{path} line {number} must have {key!r}. Received: {', '.join(record)}.")
         for key in (text_key, pair_key):
             if key is not None and not isinstance(record[key], str):
-                raise InputError(f"{path} row {number}: {key!r} must be text. Received: {type(record[key]).__name__}.")
+                raise InputError(f"{path} line {number}: {key!r} must be text. Received: {type(record[key]).__name__}.")
         label = "" if label_key is None else record[label_key]
         pair = None if pair_key is None else record[pair_key]
-        yield Row(record[text_key], _json_label(label, f"{path} row {number}: {label_key!r}"), number, pair)
+        yield Row(record[text_key], _json_label(label, f"{path} line {number}: {label_key!r}"), number, pair)
 
 
 def _json_label(value: Any, where: str) -> str | tuple[str, ...]:
@@ -246,7 +246,7 @@ def _json_label(value: Any, where: str) -> str | tuple[str, ...]:
 
 
 def json_object(line: str, path: Path, number: int) -> dict[str, Any]:
-    record = parse_json(line, f"{path} row {number} must be one JSON object.")
+    record = parse_json(line, f"{path} line {number} must be one JSON object.")
     if not isinstance(record, dict):
-        raise InputError(f"{path} row {number} must be a JSON object. Received: {type(record).__name__}.")
+        raise InputError(f"{path} line {number} must be a JSON object. Received: {type(record).__name__}.")
     return record

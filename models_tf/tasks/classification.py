@@ -208,7 +208,7 @@ def stream(path: Path, columns: Columns, label_guesses: tuple[str, ...], labelle
             kept = True
             yield row
         elif labelled:
-            raise InputError(f"{path} row {row.line} must have text. Received: an empty field. Leave the row out.")
+            raise InputError(f"{path} line {row.line} must have text. Received: an empty field. Leave the row out.")
     if not read:
         raise InputError(f"{path} must have rows under its header. Received: none.")
     if not kept:
@@ -253,5 +253,5 @@ def _number(row: Row, path: Path) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{path} row {row.line} must have a number as its score. Received: {row.label!r}.")
+        raise InputError(f"{path} line {row.line} must have a number as its score. Received: {row.label!r}.")
     return value

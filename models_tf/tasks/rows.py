@@ -126,12 +126,11 @@ def shorten(names: Sequence[str], limit: int = 10) -> str:
 
 
 def number_labels(
-    found: Sequence[tuple[str, int]], labels: Sequence[str], path: object, *, unit: str = "row"
+    found: Sequence[tuple[str, int]], labels: Sequence[str], path: object
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Numbers of the labels (name, row of the file), and a note if they were matched by number.
+    """Numbers of the labels (name, line of the file), and a note if they were matched by number.
 
-    `unit` is what the file's rows are called. A name that the head lacks is an error, unless the file holds only
-    numbers in range and the head only other names.
+    A name that the head lacks is an error, unless the file holds only numbers in range and the head only other names.
     """
     numbers = {label: i for i, label in enumerate(labels)}
     names = {name for name, _ in found}
@@ -146,7 +145,7 @@ def number_labels(
         # In a file of numbers, blame the one out of range, not the first one.
         name, line = next((entry for entry in unknown if not _are_numbers({entry[0]}, labels)), unknown[0])
         raise InputError(
-            f"{path} {unit} {line}: the model has no label {name!r}. It has {shorten(labels)}. "
+            f"{path} line {line}: the model has no label {name!r}. It has {shorten(labels)}. "
             f"Give data with these labels, or with their numbers, 0 to {len(labels) - 1}, in all rows."
         )
     return [numbers[name] for name, _ in found], ()

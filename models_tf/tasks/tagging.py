@@ -167,7 +167,7 @@ def read_tagging(
             for row in rows:
                 seen.add(row)
         notes = seen.entities().note(path)
-        numbers, by_number = number_labels(list(seen.first.items()), labels, path, unit="line")
+        numbers, by_number = number_labels(list(seen.first.items()), labels, path)
         notes = (*notes, *by_number)
         numbered = dict(zip(seen.first, numbers, strict=True))
         tags = np.full(encoded.first.shape, -1, np.int32)

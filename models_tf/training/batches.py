@@ -93,7 +93,7 @@ def check_labels(file: LabelledFile, known: dict[str, int]) -> int:
         for label in file.labels_of(row):
             if label not in known:
                 raise InputError(
-                    f"{file.path} row {row.line} must have a label of the training file. Received: {label!r}."
+                    f"{file.path} line {row.line} must have a label of the training file. Received: {label!r}."
                 )
         total += 1
     if not total:

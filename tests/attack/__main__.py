@@ -5,7 +5,7 @@
     python -m tests.attack --seed 16 --only "safetensors header:37" --keep folder
 
 Every case follows from the seed, its kind and its number: `--only KIND:NUMBER` repeats one and keeps its folder. Exit
-code 0 if nothing was found, 1 if something was.
+code 0 if nothing was found, 1 if something was, 2 if a package that a command needs is missing.
 """
 
 import argparse
@@ -34,6 +34,9 @@ def main(argv: list[str] | None = None) -> int:
     if options.list:
         print("\n".join(f"{name}  (share {entry.share:g})" for name, entry in entries.items()))
         return 0
+    if missing := _missing():
+        print(f"python -m tests.attack: demo is under attack, too, and needs {missing}", file=sys.stderr)
+        return 2
     work = Path(options.keep or tempfile.mkdtemp(prefix="attack-")).resolve()
     work.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
@@ -70,6 +73,14 @@ def main(argv: list[str] | None = None) -> int:
 
         page.rewrite(document)
     return 1 if found.findings else 0
+
+
+def _missing() -> str:
+    """The engines that the page of `demo` needs: without them it would be refused before anything can go wrong."""
+    from exporters.runtimes import npm
+
+    missing = [package for package in (npm.ORT_WEB, npm.LITERT_JS) if npm.node_modules(package) is None]
+    return f"{' and '.join(missing)}: {npm.REMEDY}, or name their folder in NODE_PATH" if missing else ""
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporters import CheckRequest, ExportRequest, check, export
+from exporters import CheckRequest, ExportRequest, InputError, check, export
 from exporters.commands import main as cli
 
 ROWS = "text\tlabel\nplay a song\tplay\nhello\tgreet\nbook a table\tbook\n"
@@ -107,6 +107,11 @@ CASES = {
     "a limit without a comparison": (lambda _: None, [TEXT, "--max-drop", "1"], "--max-drop needs"),
     "an update with a limit": (lambda _: None, [TEXT, *WITH, "--update-baseline", "--strict"], "--strict beside it"),
     "an update without a file": (lambda _: None, [TEXT, "--update-baseline"], "--update-baseline needs --baseline"),
+    "an update in no folder": (
+        lambda _: None,
+        [TEXT, "--data", "rows.tsv", "--baseline", "no/where.json", "--update-baseline"],
+        "--baseline must be a file in a folder that exists",
+    ),
     "a wrong size": (lambda _: None, [TEXT, "--max-size", "big"], "such as 200KB"),
     "a wrong drop": (lambda _: None, [TEXT, *WITH, "--max-drop", "-1"], "from 0 to 100"),
     "a wrong ratio": (lambda _: None, [TEXT, *WITH, "--max-latency-ratio", "0"], "above 0"),
@@ -127,6 +132,12 @@ def test_ci_servers_see_why_a_check_could_not_run(place, capsys):
     assert out.startswith("::error title=export-mobile check::")
     assert len(err.splitlines()) == 1
     assert 'errors="1"' in (place / "j.xml").read_text()
+
+
+def test_a_baseline_that_cannot_be_written_is_found_before_a_file_runs(place, monkeypatch):
+    monkeypatch.setattr("exporters.checking.run.open_one", lambda _: pytest.fail("a file was opened"))
+    with pytest.raises(InputError, match="a folder that exists"):
+        check(CheckRequest(model=TEXT, data="rows.tsv", baseline="no/where.json", update_baseline=True))
 
 
 @pytest.mark.parametrize("name", CASES)

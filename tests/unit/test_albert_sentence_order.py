@@ -91,7 +91,7 @@ def test_half_of_the_rows_are_swapped_and_always_the_same(tmp_path: Path) -> Non
         (b"", "Received: an empty file"),
         (b"one\n\ntwo\n\nthree\n", "must have documents of two or more segments"),
         (b"same\nsame\nsame\n", "Received: 0 pairs"),
-        (b"a\nb\n\xff\n", "must be UTF-8. Received: byte 0xff in row 3"),
+        (b"a\nb\n\xff\n", "must be UTF-8. Received: byte 0xff in line 3"),
     ],
 )
 def test_a_text_without_pairs_is_one_clear_line(content: bytes, expected: str, tmp_path: Path) -> None:

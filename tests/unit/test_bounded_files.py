@@ -86,7 +86,7 @@ def test_a_quoted_field_and_a_sentence_without_an_end_are_refused(tmp_path):
     quoted.write_text("text,label\n" + '"a\n' + '","\n' * 5000)
     tagged.write_text("word\tO\n" * 5000)
     with limits.override(line_bytes=10_000):
-        with pytest.raises(InputError, match=r"row .* must have at most 10,000 bytes"):
+        with pytest.raises(InputError, match=r"line .* must have at most 10,000 bytes"):
             list(read_table(quoted))
         with pytest.raises(InputError, match="line 1: a sentence must have at most 10,000 bytes"):
             list(read_tagged(tagged))
@@ -116,7 +116,7 @@ def test_a_byte_that_is_no_text_is_found_by_row_and_column_and_rows_before_it_ar
     (tmp_path / "x.txt").write_bytes(b"one\n" * 300_000 + b"ab\xffc\n" + b"two\n")
     found = read_lines(tmp_path / "x.txt")
     assert [next(found) for _ in range(300_000)] == ["one\n"] * 300_000
-    with pytest.raises(InputError, match="byte 0xff in row 300001, column 3"):
+    with pytest.raises(InputError, match="byte 0xff in line 300001, column 3"):
         next(found)
 
 

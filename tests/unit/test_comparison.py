@@ -245,6 +245,17 @@ def test_names_of_users_are_no_markup(tmp_path, capsys):
     assert "\x1b" not in capsys.readouterr().out
 
 
+def test_a_metric_that_a_report_names_is_no_markup_in_the_header(tmp_path):
+    """Found by the attack: an image in the name of a metric was one in the table."""
+    score = {"metric": "![x](http://a.example)", "value": 80.0, "n": 50, "standard_error": 2.0}
+    stages = ("Keras", "features_int8.tflite on LiteRT")
+    one = write(tmp_path / "one", accuracy=[{"stage": stage, "score": score, "drop": 0.0} for stage in stages])
+    text = compare(CompareRequest(reports=(one,))).to_markdown()
+    assert "a.example" in text
+    assert "![" not in text
+    assert "](" not in text
+
+
 def test_the_plot_has_every_interval_on_one_axis():
     scores = [(90.0, 80.0, 95.0), (70.0, 60.0, 80.0), (60.0, 60.0, 60.0)]
     found = [

@@ -63,9 +63,9 @@ def test_text_rows_are_sampled_with_a_note_and_their_numbers(tmp_path):
 
 def test_a_wrong_label_is_found_also_in_a_row_that_is_not_kept(tmp_path):
     path = table(tmp_path / "rows.tsv", 400, lambda i: "c" if i == 390 else LABELS[i % 2])
-    with limits.override(rows=1), pytest.raises(InputError, match="row 392: the model has no label 'c'"):
+    with limits.override(rows=1), pytest.raises(InputError, match="line 392: the model has no label 'c'"):
         reader().read(path)
-    with limits.override(rows=1), pytest.raises(InputError, match="row 392: the model has no label 'c'"):
+    with limits.override(rows=1), pytest.raises(InputError, match="line 392: the model has no label 'c'"):
         read_rows("classification", path, tokenizer=tiny_tokenizer(), labels=LABELS, max_len=8)
 
 

@@ -90,7 +90,7 @@ def test_a_checkpoint_without_data_is_verified_on_generated_texts(tmp_path):
 
 def test_a_label_that_the_model_lacks_is_named_with_its_row(tmp_path):
     path = table(tmp_path / "e.tsv", [("x", "a"), ("y", "z")])
-    with pytest.raises(InputError, match=r"row 3.*no label 'z'.*a, b, c"):
+    with pytest.raises(InputError, match=r"line 3.*no label 'z'.*a, b, c"):
         load(ExportRequest(checkpoint=tmp_path, eval_data=path))
 
 

@@ -64,17 +64,17 @@ def test_windows_line_ends_and_byte_order_mark_are_read(tmp_path: Path) -> None:
         ("f.tsv", b"", "empty file"),
         ("f.jsonl", b"", "empty file"),
         ("f.tsv", b"body\tlabel\nx\ty\n", "Received: body, label. Choose one with --text-column"),
-        ("f.tsv", b"text\tlabel\nok\tA\nbad \xff\tA\n", "byte 0xff in row 3, column 5"),
-        ("f.tsv", b"text\tlabel\nok\tA\tB\n", "row 2 must have 2 columns"),
-        ("f.jsonl", b'{"text": "a", "label": "b"}\n[1]\n', "row 2 must be a JSON object"),
-        ("f.jsonl", b'{"text": "a", "label": "b"}\n{"text": "a"}\n', "row 2 must have 'label'"),
+        ("f.tsv", b"text\tlabel\nok\tA\nbad \xff\tA\n", "byte 0xff in line 3, column 5"),
+        ("f.tsv", b"text\tlabel\nok\tA\tB\n", "line 2 must have 2 columns"),
+        ("f.jsonl", b'{"text": "a", "label": "b"}\n[1]\n', "line 2 must be a JSON object"),
+        ("f.jsonl", b'{"text": "a", "label": "b"}\n{"text": "a"}\n', "line 2 must have 'label'"),
         ("f.jsonl", b'{"text": 3, "label": "b"}\n', "'text' must be text"),
-        ("f.jsonl", b"{", "row 1 must be one JSON object"),
-        ("f.jsonl", b'{"text": "a", "label": null}\n', "row 1: 'label' must be text, a number or a list of them"),
+        ("f.jsonl", b"{", "line 1 must be one JSON object"),
+        ("f.jsonl", b'{"text": "a", "label": null}\n', "line 1: 'label' must be text, a number or a list of them"),
         ("f.jsonl", b'{"text": "a", "label": {"a": 1}}\n', "Received: dict"),
         ("f.jsonl", b'{"text": "a", "label": ["b", null]}\n', "Received: null"),
-        ("f.jsonl", b'{"text": "a", "label": "b", "x": ' + b"[" * 100_000, "row 1 must be one JSON object"),
-        ("f.jsonl", b'{"text": "a", "label": ' + b"9" * 5000 + b"}\n", "row 1 must be one JSON object"),
+        ("f.jsonl", b'{"text": "a", "label": "b", "x": ' + b"[" * 100_000, "line 1 must be one JSON object"),
+        ("f.jsonl", b'{"text": "a", "label": ' + b"9" * 5000 + b"}\n", "line 1 must be one JSON object"),
         ("f.csv", b'text,label\n"open,A\n', "must be CSV"),
         ("f.tsv.gz", b"not gzip", "gzip"),
         ("f.xlsx", b"", "must end in .tsv, .csv or .jsonl"),
@@ -125,13 +125,13 @@ def test_labels_are_split_at_the_separator_and_stripped() -> None:
     "label", ["a\x00b", "a\nb", "a\tb", "a\x7fb", "a\x85b", "a\u2028b", "a\u2029b", "a\ud800", "\ufeffa"], ids=ascii
 )
 def test_a_label_that_labels_txt_would_lose_is_refused_with_its_row(label: str) -> None:
-    with pytest.raises(InputError, match="row 7 must have labels without control"):
+    with pytest.raises(InputError, match="line 7 must have labels without control"):
         labels_of(Row("", label, 7), Path("f"), None)
 
 
 @pytest.mark.parametrize("label", [(), ("a", "b"), ""])
 def test_a_single_label_row_has_one_label(label: str | tuple[str, ...]) -> None:
-    with pytest.raises(InputError, match="row 7 must have a label"):
+    with pytest.raises(InputError, match="line 7 must have a label"):
         labels_of(Row("", label, 7), Path("f"), None)
 
 

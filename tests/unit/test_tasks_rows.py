@@ -106,13 +106,13 @@ def test_numbers_are_matched_with_names_and_the_report_says_so(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "labels", "expected"),
     [
-        ("text\tlabel\ngood\t1\nbad\t2\n", NAMES, "row 3: the model has no label '2'. It has negative, positive."),
-        ("text\tlabel\ngood\tpositive\nbad\t0\n", NAMES, "row 3: the model has no label '0'"),
-        ("text\tlabel\ngood\t1\nbad\t0\n", ["1", "2"], "row 3: the model has no label '0'"),
-        ("text\tlabel\ngood\tentailment\nbad\tother\n", NAMES, "row 2: the model has no label 'entailment'"),
-        ("text\tlabel\ngood\t\nbad\tnegative\n", NAMES, "row 2 must have a label"),
-        ("text\tlabel\n  \tpositive\n", NAMES, "row 2 must have text. Received: an empty field"),
-        ("text_a\ttext_b\tlabel\ngood\t\tpositive\n", NAMES, "row 2 must have text"),
+        ("text\tlabel\ngood\t1\nbad\t2\n", NAMES, "line 3: the model has no label '2'. It has negative, positive."),
+        ("text\tlabel\ngood\tpositive\nbad\t0\n", NAMES, "line 3: the model has no label '0'"),
+        ("text\tlabel\ngood\t1\nbad\t0\n", ["1", "2"], "line 3: the model has no label '0'"),
+        ("text\tlabel\ngood\tentailment\nbad\tother\n", NAMES, "line 2: the model has no label 'entailment'"),
+        ("text\tlabel\ngood\t\nbad\tnegative\n", NAMES, "line 2 must have a label"),
+        ("text\tlabel\n  \tpositive\n", NAMES, "line 2 must have text. Received: an empty field"),
+        ("text_a\ttext_b\tlabel\ngood\t\tpositive\n", NAMES, "line 2 must have text"),
         ("text\tlabel\n", NAMES, "must have rows under its header. Received: none"),
         ("", NAMES, "an empty file"),
         ("text\tlabel\ngood\tpositive\n", NAMES, "at least 2 different labels"),
@@ -204,7 +204,7 @@ def test_regression_reads_scores_and_gives_correlations(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["x", "", "nan", "inf"])
 def test_a_score_that_is_no_number_is_named_with_its_row(tmp_path: Path, value: str) -> None:
-    with pytest.raises(InputError, match=r"f.tsv row 3 must have a number as its score"):
+    with pytest.raises(InputError, match=r"f.tsv line 3 must have a number as its score"):
         read(write(tmp_path, f"text\tscore\na\t1\nb\t{value}\n"), "regression")
 
 

@@ -103,6 +103,15 @@ def test_a_text_of_others_is_no_command_for_a_ci_server(command):
     assert not re.search(r"(?m)^\s*::|##\w*\[", made)
 
 
+def test_columns_stand_below_each_other_where_a_cell_is_escaped():
+    out = io.StringIO()
+    table = Table(header=("name", "count"), rows=[("::error::x", "1"), ("##[group]y", "2"), ("z", "3")])
+    Terminal(out, io.StringIO()).show([table])
+    lines = out.getvalue().splitlines()
+    ends = {re.search(r"(count|[123])\s*$", line).end(1) for line in lines if line.strip()}
+    assert len(ends) == 1, lines
+
+
 def test_our_own_annotations_are_commands():
     out = io.StringIO()
     Terminal(out, io.StringIO()).commands(["::error title=a::b\n::error::c"])

@@ -89,7 +89,7 @@ def test_a_window_of_multi_label_rows_costs_no_vector_a_row(tmp_path: Path) -> N
     [
         ([], "a header only"),
         ([("a", "x"), ("b", "x")], "only 'x'"),
-        ([("a", "x"), ("b", "")], "row 3 must have a label"),
+        ([("a", "x"), ("b", "")], "line 3 must have a label"),
     ],
 )
 def test_a_file_that_cannot_be_learnt_from_is_refused(
@@ -100,7 +100,7 @@ def test_a_file_that_cannot_be_learnt_from_is_refused(
 
 
 def test_a_dev_label_that_train_lacks_is_named_with_its_row(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"row 3 .*'new'"):
+    with pytest.raises(InputError, match=r"line 3 .*'new'"):
         data.check_labels(labelled(tmp_path / "f.tsv", [("a", "label0"), ("b", "new")]), KNOWN)
 
 
