@@ -4,6 +4,7 @@ The whole job in order; each step is its own module. Only this and the command t
 """
 
 import dataclasses
+from contextlib import ExitStack
 
 from exporters.console.progress import Progress
 from exporters.data import rows
@@ -44,13 +45,17 @@ def export(request: ExportRequest, *, progress: Progress | None = None, command:
     extras.require(extras.EXPORT, "An export")
     progress = progress or Progress(quiet=True)
     recipe = RECIPES[request.quantize]
-    with OutputFolder(request.output_folder, command="export", force=request.force, inputs=request.inputs) as folder:
+    with (
+        OutputFolder(request.output_folder, command="export", force=request.force, inputs=request.inputs) as folder,
+        ExitStack() as until_written,
+    ):
         with progress.stage("read checkpoint and rows"):
             source = sources.load(request)
             data = source.rows(calibrate=recipe.needs_calibration)
             inputs = input_records(request, source.files, data)
 
         with progress.stage("load TensorFlow, build model"):
+            until_written.enter_context(memory.set_aside("tensorflow", "tf_keras"))
             model, source_notes = source.build(data).on_disk(folder.scratch), source.notes
         del source
         memory.give_back()

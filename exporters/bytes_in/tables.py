@@ -3,6 +3,7 @@
 Pure functions that give arrays. The Unicode tables are those of the projection op.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +78,7 @@ class CharacterTable:
         return len(self.page) * PAGE - 1
 
 
+@functools.lru_cache(maxsize=4)  # every format asks for it, and it takes a while
 def character_table(config: ProjectionConfig) -> CharacterTable:
     """Lower case, and what the vocabulary or `alphabetic_only` leaves out."""
     kept = _kept(config)
