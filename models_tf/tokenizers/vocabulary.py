@@ -71,12 +71,13 @@ class Vocabulary:
         if self.kind != WORDPIECE:
             return set()
         numbers = {token: number for number, token in enumerate(self.tokens)}
+        longest = max(map(len, numbers), default=0)
         found: set[int] = set()
         for word in words:
             start = 0
             while start < len(word):
                 front = self.prefix if start else ""
-                ends = range(len(word), start, -1)
+                ends = range(min(len(word), start + longest), start, -1)
                 end = next((end for end in ends if front + word[start:end] in numbers), None)
                 if end is None:
                     break

@@ -103,6 +103,25 @@ def test_texts_of_the_data_fall_into_the_same_pieces(make, seed, characters, tmp
         assert kept[getattr(small, name)] == getattr(whole, name)
 
 
+@pytest.mark.hostile
+def test_the_pieces_of_a_long_word_are_no_longer_than_the_longest_token():
+    """Found by the attack: a word of three million letters was tried in all its lengths, at each of its letters."""
+    tried = 0
+
+    class Word(str):
+        __slots__ = ()
+
+        def __getitem__(self, place):
+            nonlocal tried
+            tried += 1
+            return str.__getitem__(self, place)
+
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##a", "##aaaa"]
+    known = files_of.Vocabulary.of(Tokenizer.from_files({"vocab.txt": "".join(f"{one}\n" for one in tokens).encode()}))
+    assert known.unknown_words([Word("a" * 2002)]) == {4, 5, 6}
+    assert tried < 2002 * 6 * 2  # in front of every piece, at most the letters of `##aaaa`, each tried and then taken
+
+
 def test_a_word_that_is_unknown_stays_so_where_greed_failed():
     # Of `abc` the longest piece is `ab`, and no `##c` follows: unknown, though `a` and `##bc` are there.
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "ab", "##bc"]
