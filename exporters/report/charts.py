@@ -105,7 +105,9 @@ def _clean(drawn: str, title: str, tips: Sequence[str]) -> str:
     """Inline SVG: CSS variables for colors, the page's font, a title, and no id that could exist twice."""
     picture = drawn[drawn.index("<svg") :]
     picture = re.sub(r'<svg [^>]*viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" role="img">', picture, count=1)
-    picture = picture.replace("<svg viewBox", f'<svg aria-label="{escape(title, {chr(34): "&quot;"})}" viewBox', 1)
+    picture = picture.replace(
+        "<svg viewBox", f'<svg aria-label="{escape(clean_line(title), {chr(34): "&quot;"})}" viewBox', 1
+    )
     picture = re.sub(r"#0(?P<one>[1-9ab])0(?P=one)0(?P=one)", lambda found: f"var(--{_NAMES[found[0]]})", picture)
     picture = re.sub(r"font-family: [^;\"]*", "font-family: inherit", picture)
     picture = re.sub(r"font: ([^';\"]*?)(px|pt) '[^;\"]*", r"font-size: \1px", picture)

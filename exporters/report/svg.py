@@ -2,6 +2,8 @@
 
 from xml.sax.saxutils import escape
 
+from exporters.console.cleaning import clean_line
+
 
 def words(
     x: float,
@@ -15,5 +17,5 @@ def words(
 ) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}" '
-        f'xml:space="preserve">{escape(text)}</text>'
+        f'xml:space="preserve">{escape(clean_line(text))}</text>'
     )

@@ -256,6 +256,16 @@ def test_a_metric_that_a_report_names_is_no_markup_in_the_header(tmp_path):
     assert "](" not in text
 
 
+def test_a_metric_that_a_report_names_does_not_turn_the_page_around(tmp_path):
+    """Found by the attack: the title of a chart held the sign that reverses the reading order."""
+    score = {"metric": "\u202e<x>", "value": 80.0, "n": 50, "standard_error": 2.0}
+    stages = ("Keras", "features_int8.tflite on LiteRT")
+    one = write(tmp_path / "one", accuracy=[{"stage": stage, "score": score, "drop": 0.0} for stage in stages])
+    page = compare(CompareRequest(reports=(one,))).to_html()
+    assert "\\u202e&lt;x&gt; over size" in page
+    assert "\u202e" not in page
+
+
 def test_the_plot_has_every_interval_on_one_axis():
     scores = [(90.0, 80.0, 95.0), (70.0, 60.0, 80.0), (60.0, 60.0, 60.0)]
     found = [
