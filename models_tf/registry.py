@@ -109,6 +109,26 @@ MODELS = {
             family_path="models_tf.albert.convert:FAMILY",
         ),
         ModelEntry(
+            name="distilbert",
+            summary="BERT with half of its layers, distilled; checkpoints in Hugging Face format",
+            family_path="models_tf.distilbert.convert:FAMILY",
+        ),
+        ModelEntry(
+            name="electra",
+            summary="BERT that was pretrained to find replaced words; the small one is about 14 MB in int8",
+            family_path="models_tf.electra.convert:FAMILY",
+        ),
+        ModelEntry(
+            name="roberta",
+            summary="BERT with byte-level tokens, without segments; checkpoints in Hugging Face format",
+            family_path="models_tf.roberta.convert:FAMILY",
+        ),
+        ModelEntry(
+            name="xlm-roberta",
+            summary="RoBERTa for a hundred languages, with a SentencePiece vocabulary",
+            family_path="models_tf.xlm_roberta.convert:FAMILY",
+        ),
+        ModelEntry(
             name="tagger",
             summary="a BERT of three layers that tags words, distilled from a larger one on texts without labels",
             family_path="models_tf.tagger.convert:FAMILY",
@@ -140,11 +160,8 @@ def presets() -> str:
 
 # Models that people look for, and what is near to them in meaning, not in spelling.
 _RELATIVES = {
-    "distilbert": "bert with fewer layers (export-mobile compress --drop-layers), or tagger to tag words",
     **dict.fromkeys(("tinybert", "minilm", "bert-tiny", "bert-mini"), "bert, which takes every size"),
-    **dict.fromkeys(
-        ("roberta", "xlm-roberta", "camembert", "electra", "deberta", "mpnet", "xlnet", "modernbert"), "bert"
-    ),
+    **dict.fromkeys(("camembert", "deberta", "mpnet", "xlnet", "modernbert"), "bert"),
     **dict.fromkeys(("gpt", "gpt2", "llama", "t5", "bart"), "none, since no model here writes text"),
     **dict.fromkeys(("lstm", "cnn", "fasttext", "pqrnn"), "prado"),
 }
@@ -156,6 +173,9 @@ def _nearest_model(name: str) -> str:
     for relative, near in sorted(_RELATIVES.items(), key=lambda item: -len(item[0])):
         if plain == relative or plain.startswith(f"{relative}-"):
             return f" {relative} is not supported; the nearest is {near}."
+    for model in sorted(MODELS, key=len, reverse=True):
+        if plain.startswith(f"{model}-"):
+            return f" Did you mean {model}? A checkpoint is named with --checkpoint."
     return nearest(plain, tuple(MODELS), cutoff=0.75)  # one letter of four: most names end with "bert"
 
 

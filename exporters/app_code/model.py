@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from exporters.self_test import document as examples
+from exporters.shipped import device_tokenizer
 from exporters.shipped import model as shipped_model
 from exporters.shipped.model import LABELS_FILE, MODEL_FILE, PROJECTION_FILE
 from models_tf.checkpoints.json_text import read_json_file
@@ -46,6 +47,8 @@ def open_model(folder: Path) -> AppModel:
             f"android needs a folder that `export-mobile` wrote, with {MODEL_FILE} or {PROJECTION_FILE}. "
             f"Received: {folder}, which has neither."
         )
+    if tokens:
+        device_tokenizer.check(folder / MODEL_FILE, "android")
     path = _choose(folder, "model_" if tokens else "bytes_")
     shipped = shipped_model.open_one(path)
     document = _examples(folder, path.name)

@@ -11,6 +11,7 @@ from typing import Any
 
 from exporters.formats.tensor_names import MEDIAPIPE
 from exporters.runtimes.npm import LITERT_JS, ORT_WEB
+from exporters.shipped import device_tokenizer
 from models_tf.checkpoints.json_text import read_json_file
 from models_tf.errors import InputError
 
@@ -41,6 +42,8 @@ def read_model(folder: Path) -> WebModel:
             f"demo needs a folder that export-mobile wrote, with {PROJECTION} or {TOKENS}. Received: {folder}, "
             "which has neither."
         )
+    if name == TOKENS:
+        device_tokenizer.check(folder / name, "demo")
     offered = [file for file, entry in _listed(folder, name).items() if _runs(name, file, entry)]
     if not offered:
         remedy = "--graphs bytes" if name == PROJECTION else "--io float32, or --target onnx"

@@ -11,7 +11,7 @@ from exporters.data.token_rows import TokenRows
 from exporters.self_test import texts
 from exporters.self_test.example import Example, Worked, tokens_entry
 from exporters.self_test.texts import DATA, GENERATED
-from models_tf.encoder.heads import TOKEN_CLASSIFICATION
+from models_tf.encoder.heads import QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 from models_tf.spec import SEGMENTS
 from models_tf.tokenizers.tokenizer import Tokenizer
 
@@ -37,7 +37,7 @@ def worked_examples(
         arrays = {name: np.asarray(values) for name, values in feed.items()}
         made = [Example(origin=GENERATED, inputs=tokens_entry(arrays, row, inputs)) for row in range(_rows(arrays))]
         return Worked(examples=made, feed=arrays, inputs=names)
-    given = _texts(rows, max_seq_len, pairs=SEGMENTS in inputs)
+    given = _texts(rows, max_seq_len, pairs=SEGMENTS in inputs or task == QUESTION_ANSWERING)
     if task == TOKEN_CLASSIFICATION:
         return Worked(**_words(given, inputs, max_seq_len, tokenizer), inputs=names)
     # All of them are pairs, or none is.

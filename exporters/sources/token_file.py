@@ -11,7 +11,7 @@ from typing import Any
 from exporters.formats.tensor_names import PROBABILITIES
 from exporters.report.json_lists import short_lists
 from models_tf.spec import END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS
-from models_tf.tokenizers.backend import SENTENCEPIECE
+from models_tf.tokenizers.backend import WORDPIECE
 from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB
 from models_tf.tokenizers.spiece_file import SPACE
 from models_tf.tokenizers.tokenizer import Tokenizer
@@ -97,7 +97,7 @@ def _entries(file: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _vocabulary(tokenizer: Tokenizer) -> str:
     """The file that numbers the tokens; tokenizer.json holds the same."""
-    if tokenizer.kind != SENTENCEPIECE:
+    if tokenizer.kind == WORDPIECE:
         return VOCAB
     return SPIECE if SPIECE in tokenizer.files() else TOKENIZER
 

@@ -25,6 +25,7 @@ from exporters.formats.runners import Feed, KerasRunner
 from exporters.formats.tensor_names import MARGIN, MEDIAPIPE
 from exporters.request import ExportRequest
 from exporters.self_test.example import Worked
+from exporters.shipped import device_tokenizer
 from exporters.sources.extremes import is_finite, largest_weight
 from exporters.sources.mask import LARGEST_PEAK, ScoresError, choose_mask
 from exporters.sources.mediapipe import check_single_texts, mediapipe_form
@@ -44,6 +45,7 @@ from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tasks import REGRESSION, head_of_task, task_of_head
+from models_tf.tokenizers.backend import BYTE_PAIRS
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.state import interruption
 
@@ -99,6 +101,8 @@ class TokenSource:
             checkpoint, record = _compressed(request, checkpoint, notes)
             if request.compression.prune_vocab:
                 tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint {request.checkpoint}")
+        if tokenizer is not None and tokenizer.kind == BYTE_PAIRS:
+            notes.append(device_tokenizer.NOTE)
         return cls(
             request=request,
             checkpoint=checkpoint,

@@ -66,12 +66,29 @@ def complete(_document: Document, values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _split(config: EncoderConfig) -> dict[str, Any]:
+def split(config: EncoderConfig) -> dict[str, Any]:
+    """The values of the rows. A word embedding that is as wide as the layers needs no key, and the weights show whether
+    there is a pooler.
+    """
     factorised = config.embedding_size != config.hidden_size
-    return fields_of(config) | {"embedding_size": config.embedding_size if factorised else 0}
+    values = fields_of(config) | {"embedding_size": config.embedding_size if factorised else 0}
+    return {name: value for name, value in values.items() if name != "pools_base"}
 
 
 _EMBEDDING = "export_mobile_embedding_size"
+# What compression changes: widths and sharing of layers, the width of the word embedding.
+COMPRESSED_ROWS = (
+    *KEPT_ROWS,
+    integers("export_mobile_shared_layers", name="shared_layers"),
+    ours(
+        Field(
+            key=_EMBEDDING,
+            name="embedding_size",
+            read=lambda document, values: document.integer(_EMBEDDING, values["hidden_size"]),
+        ),
+        when="embedding_size",
+    ),
+)
 CONFIG = ConfigTable(
     model_type="bert",
     fields=(
@@ -83,21 +100,12 @@ CONFIG = ConfigTable(
         activation("gelu"),
         number("layer_norm_eps", 1e-12, name="norm_epsilon", high=1.0),
         *last_rows(hidden_dropout=0.1, attention_dropout=0.1),
-        *KEPT_ROWS,
-        integers("export_mobile_shared_layers", name="shared_layers"),
-        ours(
-            Field(
-                key=_EMBEDDING,
-                name="embedding_size",
-                read=lambda document, values: document.integer(_EMBEDDING, values["hidden_size"]),
-            ),
-            when="embedding_size",
-        ),
+        *COMPRESSED_ROWS,
         optional_rate("classifier_dropout"),
         *NOT_SUPPORTED,
         must_be("add_cross_attention", False),
         must_be("pruned_heads", {}, None, remedy="give the checkpoint before it was pruned"),
     ),
     complete=complete,
-    split=_split,
+    split=split,
 )

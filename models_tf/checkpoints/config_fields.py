@@ -120,12 +120,12 @@ def ours(field: Field, *, when: str = "") -> Field:
     return dataclasses.replace(field, ours=True, when=when)
 
 
-def activation(default: str) -> Field:
+def activation(default: str, *, key: str = "hidden_act") -> Field:
     return Field(
-        key="hidden_act",
+        key=key,
         name="activation",
-        read=lambda document, _values: ACTIVATIONS[document.choice("hidden_act", default, ACTIVATIONS)],
-        write=spelling,
+        read=lambda document, _values: ACTIVATIONS[document.choice(key, default, ACTIVATIONS)],
+        write=lambda value, document: spelling(value, document.get(key)),
     )
 
 
@@ -143,6 +143,12 @@ def vocabulary(default: int) -> Field:
     return integer("vocab_size", default, high=MAX_IDS)
 
 
+def pad_id() -> Field:
+    return Field(
+        key="pad_token_id", name="pad_id", read=lambda document, values: document.pad_id(int(values["vocab_size"]))
+    )
+
+
 def last_rows(*, hidden_dropout: float, attention_dropout: float) -> tuple[Field, ...]:
     """The keys that all families have and write last."""
     return (
@@ -151,9 +157,7 @@ def last_rows(*, hidden_dropout: float, attention_dropout: float) -> tuple[Field
         rate("hidden_dropout_prob", hidden_dropout, name="hidden_dropout"),
         rate("attention_probs_dropout_prob", attention_dropout, name="attention_dropout"),
         number("initializer_range", 0.02, high=10.0),
-        Field(
-            key="pad_token_id", name="pad_id", read=lambda document, values: document.pad_id(int(values["vocab_size"]))
-        ),
+        pad_id(),
     )
 
 

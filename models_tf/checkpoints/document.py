@@ -78,9 +78,6 @@ class Document:
             self.fail(key, f"one of {', '.join(choices)}", value)
         return str(value)
 
-    def activation(self, default: str) -> str:
-        return ACTIVATIONS[self.choice("hidden_act", default, ACTIVATIONS)]
-
     def pad_id(self, vocab_size: int) -> int:
         """For `transformers` null is none: then padding is 0, as everywhere in BERT's vocabularies."""
         if self.values.get("pad_token_id", 0) is None:
@@ -138,9 +135,8 @@ class Document:
                     self.fail("label2id", f"the inverse of `id2label`, {label} {number}", f"{label} {numbers[label]}")
 
 
-def spelling(activation: str, values: Mapping[str, Any]) -> str:
-    """The document's own word for the activation, or the first that means it."""
-    own = values.get("hidden_act")
+def spelling(activation: str, own: Any) -> str:
+    """The document's `own` word for the activation, or the first that means it."""
     words = [word for word, meaning in ACTIVATIONS.items() if meaning == activation]
     return own if own in words else words[0]
 

@@ -116,10 +116,11 @@ class OpenCheckpoint:
             new_labels=new_head_labels,
         )
         self.family.check_head(chosen.head.kind, self.config)
-        tensors, drawn = self._tensors(weights, chosen, fresh=new_head_labels is not None, seed=seed)
+        config = self._config_of(weights, chosen.head)
+        tensors, drawn = self._tensors(weights, config, chosen, fresh=new_head_labels is not None, seed=seed)
         return EncoderCheckpoint(
             model_name=self.family.name,
-            config=self.config,
+            config=config,
             head=chosen.head,
             labels=chosen.labels,
             tensors=tensors,
@@ -131,12 +132,23 @@ class OpenCheckpoint:
             files=(self.folder / CONFIG_FILE, *weights.files, *(self.folder / name for name in self.tokenizer_files)),
         )
 
+    def _prefix(self, weights: WeightFiles) -> str:
+        prefix = self.family.prefix
+        return prefix if any(name.startswith(prefix) for name in weights.names) else ""
+
+    def _config_of(self, weights: WeightFiles, head: Head) -> EncoderConfig:
+        """Masked-language models have no pooler, nor do some models with a head: as base they give hidden states."""
+        lines = self.family.port_lines(self.config, head, self._prefix(weights))
+        poolers = [line.theirs for line in lines if line.ours == "pooler.kernel"]
+        if head.kind != BASE or not poolers or poolers[0] in weights.names:
+            return self.config
+        return dataclasses.replace(self.config, pools_base=False)
+
     def _tensors(
-        self, weights: WeightFiles, chosen: ChosenHead, *, fresh: bool, seed: int
+        self, weights: WeightFiles, config: EncoderConfig, chosen: ChosenHead, *, fresh: bool, seed: int
     ) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
         """All tensors, and the names of those drawn at random: a new head, and the pooler if that head needs one."""
-        family, config = self.family, self.config
-        prefix = family.prefix if any(name.startswith(family.prefix) for name in weights.names) else ""
+        family, prefix = self.family, self._prefix(weights)
         shapes = config.shapes(chosen.head)
         read = {name: shape for name, shape in shapes.items() if not (chosen.is_new and name.startswith("classifier."))}
         lines = family.port_lines(config, chosen.head, prefix, head_layer=chosen.layer)

@@ -4,7 +4,7 @@ Imports neither TensorFlow nor numpy: help texts are made from families.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from models_tf.checkpoints.config_fields import ConfigTable
@@ -13,7 +13,7 @@ from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION, Head
 from models_tf.errors import InputError
 
-# Head -> PyTorch's name of its last layer; the same in all families.
+# Head -> PyTorch's name of its last layer.
 HEAD_LAYERS = {CLASSIFICATION: "classifier", TOKEN_CLASSIFICATION: "classifier", QUESTION_ANSWERING: "qa_outputs"}
 
 # BERT's heads of pretraining: masked words and next sentence. The dense one without a transform is MobileBERT's.
@@ -36,12 +36,13 @@ PRETRAINING_HEADS = frozenset(
 @dataclass(frozen=True, kw_only=True)
 class Compressed:
     """The family that a compressed network belongs to: one with `ghosts`, one that drops tokens (`retention`), and any
-    other (`plain`). None: the family cannot have them.
+    other (`plain`). None: the family cannot have them. `narrow_words`: words may become narrower than positions.
     """
 
     plain: str
     ghosts: str | None = None
     retention: str | None = None
+    narrow_words: bool = True
 
     def name(self, config: EncoderConfig) -> str:
         """What such a network is called."""
@@ -60,6 +61,8 @@ class Family:
     `fillers(config, prefix)`: the ones among them that PyTorch expects, with their shapes; written as an identity.
     `reads`: other `model_type`s whose checkpoints are taken as they are and become one of this family.
     `heads`: what may stand on top of it, the usual one first.
+    `head_layers`: head -> PyTorch's name of its last layer.
+    `head_poolers`: head -> that of the dense layer in front of it, where it is the head's own and not the encoder's.
     `compressed`: what it becomes when it is compressed; None where it cannot be.
     `pretraining_heads`: tensors beside the encoder that are left out where it is read without a head.
     `order_layer`: PyTorch's name of the one among them that tells sentence order.
@@ -74,6 +77,8 @@ class Family:
     fillers: Callable[[EncoderConfig, str], Mapping[str, tuple[int, ...]]] = lambda _config, _prefix: {}
     reads: tuple[str, ...] = ()
     heads: tuple[str, ...] = (CLASSIFICATION, TOKEN_CLASSIFICATION, QUESTION_ANSWERING, BASE)
+    head_layers: Mapping[str, str] = field(default_factory=lambda: HEAD_LAYERS)
+    head_poolers: Mapping[str, str] = field(default_factory=dict)
     pretraining_heads: frozenset[str] = PRETRAINING_HEADS
     order_layer: str | None = None
     compressed: Compressed | None = None
@@ -87,19 +92,24 @@ class Family:
     ) -> list[PortLine]:
         """The lines of the tensors that `config.shapes(head)` names; `head_layer` replaces PyTorch's usual name."""
         lines = self.lines(config, prefix)
-        if head.kind in HEAD_LAYERS:
-            lines += dense("classifier", head_layer or HEAD_LAYERS[head.kind])
+        if head.kind in self.head_poolers:
+            lines = [line for line in lines if not line.ours.startswith("pooler.")]
+            lines += dense("pooler", self.head_poolers[head.kind])
+        if head.kind in self.head_layers:
+            lines += dense("classifier", head_layer or self.head_layers[head.kind])
         shapes = config.shapes(head)
         return [line for line in lines if line.ours in shapes]
 
     def ignored(self, config: EncoderConfig, head: Head, prefix: str, *, replaces: str | None) -> frozenset[str]:
         """Names in the file that may stay unread; `replaces` is the file's own head where it is not read."""
         names = set(self.unread(config, prefix))
-        if replaces in HEAD_LAYERS:
-            names |= {f"{HEAD_LAYERS[replaces]}.{part}" for part in ("weight", "bias")}
+        if replaces in self.head_layers:
+            layers = {self.head_layers[replaces], self.head_poolers.get(replaces, self.head_layers[replaces])}
+            names |= {f"{layer}.{part}" for layer in layers for part in ("weight", "bias")}
         elif replaces == BASE:
             names |= self.pretraining_heads
-        if not head.has_pooler:  # older releases of `transformers` stored it with every head
+        if not config.pools(head) or head.kind in self.head_poolers:
+            # Older releases of `transformers` stored it with every head.
             names |= {f"{prefix}pooler.dense.{part}" for part in ("weight", "bias")}
         return frozenset(names)
 

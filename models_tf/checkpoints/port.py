@@ -64,7 +64,7 @@ def to_stored(tensors: Mapping[str, np.ndarray], lines: Sequence[PortLine]) -> d
         value = tensors[line.ours]
         if value.dtype.kind != "f" or not np.isfinite(value).all():
             raise InputError(f"Weights that are saved must be finite. Received: NaN or infinity in {line.ours}.")
-        found[line.theirs] = np.ascontiguousarray(value.T if line.transpose else value, np.float32)
+        found[line.theirs] = np.ascontiguousarray(line.put(value), np.float32)
     return found
 
 
@@ -83,7 +83,7 @@ def _stored_names(weights: WeightFiles) -> dict[str, str]:
 
 
 def _read(weights: WeightFiles, name: str, line: PortLine, shape: tuple[int, ...]) -> np.ndarray:
-    expected, received = line.swap(shape), weights.shape(name)
+    expected, received = line.stored_shape(shape), weights.shape(name)
     if received != expected:
         raise InputError(
             f"{weights.file(name)}: tensor {name} must have shape {expected}, as config.json says. "
@@ -92,4 +92,4 @@ def _read(weights: WeightFiles, name: str, line: PortLine, shape: tuple[int, ...
     value = weights.read(name)
     if not np.isfinite(value).all():
         raise InputError(f"{weights.file(name)}: tensor {name} must be finite. Received: NaN or infinity.")
-    return np.ascontiguousarray(value.T if line.transpose else value)
+    return np.ascontiguousarray(line.take(value))

@@ -1,23 +1,45 @@
 """The lines of a rename table: our name of a tensor and PyTorch's.
 
-A kernel of PyTorch is [out, in] and ours [in, out]: `transpose`.
+A kernel of PyTorch is [out, in] and ours [in, out]: `transpose`. Rows of a table that no token uses stay behind:
+`skipped_rows`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True, kw_only=True)
 class PortLine:
-    """One tensor: our name, PyTorch's name, and whether it is stored transposed."""
+    """One tensor: our name, PyTorch's name, whether it is stored transposed, and how many of its first rows are not
+    ours; those are written as zeros.
+    """
 
     ours: str
     theirs: str
     transpose: bool = False
+    skipped_rows: int = 0
 
-    def swap(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """A shape of the other side."""
-        return tuple(reversed(shape)) if self.transpose else tuple(shape)
+    def stored_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """PyTorch's shape of a tensor that is ours."""
+        if self.transpose:
+            return tuple(reversed(shape))
+        return (shape[0] + self.skipped_rows, *shape[1:]) if self.skipped_rows else tuple(shape)
+
+    def take(self, value: "np.ndarray") -> "np.ndarray":
+        """Ours, of what is stored."""
+        return value.T if self.transpose else value[self.skipped_rows :] if self.skipped_rows else value
+
+    def put(self, value: "np.ndarray") -> "np.ndarray":
+        """What is stored, of ours."""
+        import numpy as np
+
+        if self.transpose or not self.skipped_rows:
+            return value.T if self.transpose else value
+        return np.concatenate((np.zeros_like(value, shape=(self.skipped_rows, *value.shape[1:])), value))
 
 
 def table(ours: str, theirs: str) -> list[PortLine]:

@@ -25,7 +25,7 @@ def check(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
     dropped = _check_layers(checkpoint, settings)
     _check_width(checkpoint, settings, dropped)
     _check_ghosts(checkpoint, settings, possible=family.compressed.ghosts is not None)
-    _check_shared(checkpoint, settings)
+    _check_shared(checkpoint, settings, possible=family.compressed.narrow_words)
     _check_tokens(checkpoint, settings, possible=family.compressed.retention is not None)
 
 
@@ -104,7 +104,7 @@ def _check_ghosts(checkpoint: EncoderCheckpoint, settings: Compression, *, possi
         )
 
 
-def _check_shared(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
+def _check_shared(checkpoint: EncoderCheckpoint, settings: Compression, *, possible: bool) -> None:
     config, left = checkpoint.config, layers_left(checkpoint, settings)
     if settings.share_layers is not None and settings.share_layers > left:
         raise InputError(
@@ -112,6 +112,11 @@ def _check_shared(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
             f"{' that --drop-layers leaves' * (left < config.num_layers)}. Received: {settings.share_layers}."
         )
     if settings.embedding_size is not None:
+        if not possible:
+            raise InputError(
+                "--embedding-size is for models whose config.json can say that positions are wider than words. "
+                f"Received: a {checkpoint.model_name} checkpoint."
+            )
         if config.projects_embedding:
             raise InputError(
                 "--embedding-size is for a word embedding as wide as the model. Received: one of width "
@@ -131,9 +136,11 @@ def _check_tokens(checkpoint: EncoderCheckpoint, settings: Compression, *, possi
     if not kept or isinstance(kept, str):
         return
     head, left = checkpoint.head, layers_left(checkpoint, settings)
-    if not possible or not (head.reads_pooled or head.kind == BASE):
+    if not (head.reads_pooled or head.kind == BASE):
         raise InputError(
             "--retention is for classification and regression, whose heads read the first token. Received: a "
             f"{head.kind} model."
         )
+    if not possible:
+        raise InputError(f"--retention makes a powerbert of a bert. Received: a {checkpoint.model_name} checkpoint.")
     check_kept_tokens(kept, left, dropped=left < checkpoint.config.num_layers)

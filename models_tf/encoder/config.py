@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models_tf import limits
-from models_tf.encoder.heads import BASE, Head
+from models_tf.encoder.heads import BASE, CLASSIFICATION, Head
 
 ACTIVATIONS = ("relu", "relu6", "gelu", "gelu_tanh", "tanh", "silu")
 NORMS = ("no_norm", "layer_norm")
@@ -60,9 +60,11 @@ class EncoderConfig:
     norm_epsilon: float = 1e-12
     outer_norm_epsilon: float = 1e-12
     trigram: bool = False
-    pooler: bool = True  # a dense layer with tanh; without it the pooled vector is the first token
+    pooler: bool = True  # a dense layer on the first token; without it the pooled vector is that token
+    pooler_activation: str = "tanh"
+    pools_base: bool = True  # whether a model without a head gives a pooled vector
     max_positions: int = 512
-    num_segments: int = 2
+    num_segments: int = 2  # 0: there is no table of segments
     hidden_dropout: float = 0.0
     attention_dropout: float = 0.0
     initializer_range: float = 0.02
@@ -91,15 +93,16 @@ class EncoderConfig:
             "num_segments": MAX_SIZE,
         }
         for name, high in highest.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= high:
-                raise ValueError(f"`{name}` must be a whole number from 1 to {high}. Received: {value!r}.")
+            value, low = getattr(self, name), 0 if name == "num_segments" else 1
+            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+                raise ValueError(f"`{name}` must be a whole number from {low} to {high}. Received: {value!r}.")
         for name in (
             "use_bottleneck",
             "use_bottleneck_attention",
             "key_query_shared",
             "trigram",
             "pooler",
+            "pools_base",
             "norm_before_projection",
         ):
             if not isinstance(getattr(self, name), bool):
@@ -107,6 +110,7 @@ class EncoderConfig:
                 raise ValueError(f"`{name}` must be true or false. Received: {getattr(self, name)!r}.")  # noqa: TRY004
         for name, choices in (
             ("activation", ACTIVATIONS),
+            ("pooler_activation", ACTIVATIONS),
             ("norm", NORMS),
             ("ghost_on", GHOST_FORMS),
             ("retention_by", RETENTIONS),
@@ -242,6 +246,10 @@ class EncoderConfig:
     def projects_embedding(self) -> bool:
         return self.trigram or self.norm_before_projection or self.embedding_size != self.hidden_size
 
+    def pools(self, head: Head) -> bool:
+        """Whether there is a pooled vector: not for heads on every token, and not in every model without a head."""
+        return head.kind == CLASSIFICATION or (head.kind == BASE and self.pools_base)
+
     def reads(self, part: str) -> str:
         """What a part of a layer reads: the layer's "input", its "bottleneck" or the "shared" bottleneck."""
         if part in ("bottleneck_input", "bottleneck_shared") or not self.use_bottleneck:
@@ -274,7 +282,8 @@ class EncoderConfig:
             dense("embedding_projection", self.embedding_size * (3 if self.trigram else 1), hidden)
         width = self.embedding_size if self.norm_before_projection else hidden
         found["position_embedding"] = (self.max_positions, width)
-        found["segment_embedding"] = (self.num_segments, width)
+        if self.num_segments:
+            found["segment_embedding"] = (self.num_segments, width)
         norm("embedding_norm", width)
         for layer in self.first_uses:
             prefix = self.weights_of(layer)
@@ -300,7 +309,7 @@ class EncoderConfig:
             if self.use_bottleneck:
                 dense(f"{prefix}.bottleneck_output", inner, hidden)
                 norm(f"{prefix}.bottleneck_output_norm", hidden)
-        if self.pooler and head.has_pooler:
+        if self.pooler and self.pools(head):
             dense("pooler", hidden, hidden)
         if head.num_labels:
             dense("classifier", hidden, head.num_labels)

@@ -25,7 +25,7 @@ from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.ghosts import Leading
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, Head
 from models_tf.encoder.network import Form
-from models_tf.encoder.parts import Parts
+from models_tf.encoder.parts import Parts, activate
 from models_tf.layers.dropout import Draws
 from models_tf.spec import END_LOGITS, HIDDEN, LOGITS, POOLED, START_LOGITS
 
@@ -176,7 +176,8 @@ class _Pass:
         width = positions.shape[-1]
         x = tf.reshape(words, (self.lead, self.time, width)) + positions
         if "segment_embedding" in self.table:
-            x += tf.gather(self.table["segment_embedding"], segments)
+            table = self.table["segment_embedding"]
+            x += table[0] if table.shape[0] == 1 else tf.gather(table, segments)
         x = self.parts.norm("embedding_norm", tf.reshape(x, (-1, width)), self.config.outer_norm_epsilon)
         x = self.parts.dropout(x, self.config.hidden_dropout)
         return self.parts.dense("embedding_projection", x) if self.config.norm_before_projection else x
@@ -338,9 +339,11 @@ class _Pass:
     def _answer(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
         head, hidden = self.head, self.config.hidden_size
         if head.kind in (BASE, CLASSIFICATION):
+            if not self.config.pools(head):
+                return {HIDDEN: tf.reshape(x, (self.lead, self.time, hidden))}
             pooled = x if self.options.form.first_token_only else self._first(x)
             if "pooler.kernel" in self.table:
-                pooled = tf.tanh(self.parts.dense("pooler", pooled))
+                pooled = activate(self.config.pooler_activation, self.parts.dense("pooler", pooled))
             if head.kind == BASE:
                 return {HIDDEN: tf.reshape(x, (self.lead, self.time, hidden)), POOLED: pooled}
             return {LOGITS: self.parts.dense("classifier", self.parts.dropout(pooled, self.config.hidden_dropout))}

@@ -36,11 +36,6 @@ class Head:
         """Whether the head needs the first token only."""
         return self.kind == CLASSIFICATION
 
-    @property
-    def has_pooler(self) -> bool:
-        """Heads on every token leave the pooler out, as in PyTorch."""
-        return self.kind in (BASE, CLASSIFICATION)
-
 
 def make_head(kind: str, labels: Sequence[str]) -> Head:
     """The head for these labels; base and questions have none."""

@@ -33,7 +33,8 @@ class Network:
 
     @property
     def takes_segments(self) -> bool:
-        return "segment_embedding" in self.tensors
+        """Whether there is a choice: all tokens have the one segment of a table with one row."""
+        return len(self.tensors.get("segment_embedding", ())) > 1
 
     def change(self, tensors: Mapping[str, np.ndarray], *, remove: Iterable[str] = (), **form: bool) -> "Network":
         """The same network with some tensors replaced or added, some removed, and the form's fields that are given."""

@@ -92,7 +92,11 @@ class Parts:
         return tf.transpose(tf.nn.softmax(self.table[f"{ghost}.kernel"], 0), (1, 0, 2, 3))
 
     def activation(self, x: tf.Tensor) -> tf.Tensor:
-        return _ACTIVATIONS[self.config.activation](x)
+        return activate(self.config.activation, x)
+
+
+def activate(name: str, x: tf.Tensor) -> tf.Tensor:
+    return _ACTIVATIONS[name](x)
 
 
 def _gelu(x: tf.Tensor) -> tf.Tensor:

@@ -1,23 +1,28 @@
 """A tokenizer of the `tokenizers` package from a checkpoint's files.
 
-tokenizer.json decides where there is one; otherwise spiece.model (SentencePiece, see `spiece_backend.py`) or vocab.txt
-(WordPiece, see `wordpiece_backend.py`) with tokenizer_config.json.
+tokenizer.json decides where there is one; otherwise spiece.model (SentencePiece, see `spiece_backend.py`), vocab.txt
+(WordPiece, see `wordpiece_backend.py`) or vocab.json with merges.txt (byte pairs, see `bpe_backend.py`), each with
+tokenizer_config.json.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
-from models_tf.tokenizers import spiece_backend, wordpiece_backend
-from models_tf.tokenizers.files import SETTINGS, SPECIAL_TOKENS, SPIECE, TOKENIZER, VOCAB
+from models_tf.tokenizers import bpe_backend, spiece_backend, wordpiece_backend
+from models_tf.tokenizers.files import MERGES, PIECES, SETTINGS, SPECIAL_TOKENS, SPIECE, TOKENIZER, VOCAB
 from models_tf.tokenizers.spiece_file import read_spiece
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
 
-KINDS = WORDPIECE, SENTENCEPIECE = ("wordpiece", "sentencepiece")
+KINDS = WORDPIECE, SENTENCEPIECE, BYTE_PAIRS = ("wordpiece", "sentencepiece", "byte-pairs")
+_MODELS = {"Unigram": SENTENCEPIECE, "BPE": BYTE_PAIRS}  # what tokenizer.json calls them; all others are WordPiece
+_SPECIAL = {
+    WORDPIECE: wordpiece_backend.SPECIAL, SENTENCEPIECE: spiece_backend.SPECIAL, BYTE_PAIRS: bpe_backend.SPECIAL
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +40,8 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
     settings = _settings(files)
     if TOKENIZER in files:
         backend, kind = _from_json(files[TOKENIZER])
-        return MadeBackend(backend=backend, kind=kind, file=TOKENIZER, special=_special(settings, kind))
+        special = _special(settings, kind, backend.get_vocab(with_added_tokens=True))
+        return MadeBackend(backend=backend, kind=kind, file=TOKENIZER, special=special)
     if SPIECE in files:
         special = _special(settings, SENTENCEPIECE)
         backend = _from_spiece(files[SPIECE], settings, special)
@@ -44,14 +50,22 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
         special = _special(settings, WORDPIECE)
         backend = _from_vocab(files[VOCAB], settings, special)
         return MadeBackend(backend=backend, kind=WORDPIECE, file=VOCAB, special=special)
+    if PIECES in files and MERGES in files:
+        special = _special(settings, BYTE_PAIRS)
+        prefix = bool(_flag(settings, "add_prefix_space", False))
+        backend = bpe_backend.make_backend(files[PIECES], files[MERGES], special, add_prefix_space=prefix)
+        return MadeBackend(backend=backend, kind=BYTE_PAIRS, file=PIECES, special=special)
     raise InputError(
-        f"{source} must have {TOKENIZER}, {SPIECE} (SentencePiece) or {VOCAB} (WordPiece). "
+        f"{source} must have {TOKENIZER}, {SPIECE} (SentencePiece), {VOCAB} (WordPiece), or {PIECES} and {MERGES}. "
         f"Received: {', '.join(sorted(files)) or 'none of them'}. Copy the file from where the model came from."
     )
 
 
-def _special(settings: Mapping[str, Any], kind: str) -> dict[str, str]:
-    names = (spiece_backend if kind == SENTENCEPIECE else wordpiece_backend).SPECIAL
+def _special(settings: Mapping[str, Any], kind: str, vocab: Collection[str] = ()) -> dict[str, str]:
+    """The names that the settings say, else those of the kind; a `vocab` without these may have RoBERTa's."""
+    names = _SPECIAL[kind]
+    if names["cls"] not in vocab and bpe_backend.SPECIAL["cls"] in vocab:
+        names = bpe_backend.SPECIAL
     return {which: _special_name(settings, which, name) for which, name in names.items()}
 
 
@@ -83,15 +97,14 @@ def _flag(settings: Mapping[str, Any], name: str, default: bool | None) -> bool 
 
 
 def _from_json(data: bytes) -> "tuple[Backend, str]":
-    """The tokenizer and its kind; any model but Unigram is treated as WordPiece."""
+    """The tokenizer and its kind."""
     from tokenizers import Tokenizer as Backend
 
     document = parse_json(data, f"{TOKENIZER} must be JSON.")
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
         raise InputError(f"{TOKENIZER} must describe a tokenizer, with `model`. Received: something else.")
     try:
-        kind = SENTENCEPIECE if document["model"].get("type") == "Unigram" else WORDPIECE
-        return Backend.from_buffer(data), kind
+        return Backend.from_buffer(data), _MODELS.get(str(document["model"].get("type")), WORDPIECE)
     except Exception as error:  # `tokenizers` raises nothing more specific
         raise InputError(f"{TOKENIZER} must describe a tokenizer. Received: {_one_line(error)}.") from error
 

@@ -171,7 +171,7 @@ class Tokenizer:
 
     def files(self) -> dict[str, bytes]:
         """What an app needs besides the model: tokenizer.json, and vocab.txt (line = id) or SentencePiece's file."""
-        if self.kind == SENTENCEPIECE:
+        if self.kind != WORDPIECE:
             own = {SPIECE: self._spiece} if self._spiece else {}
             return {**own, TOKENIZER: self._backend.to_str(pretty=False).encode()}
         for number, token in enumerate(self.tokens):

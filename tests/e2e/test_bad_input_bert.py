@@ -71,10 +71,8 @@ def flags(folder: Path) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     ("model_type", "architecture"),
     [
-        ("roberta", "RobertaForSequenceClassification"),
-        ("distilbert", "DistilBertForSequenceClassification"),
+        ("xlnet", "XLNetForSequenceClassification"),
         ("deberta", "DebertaForSequenceClassification"),
-        ("electra", "ElectraForSequenceClassification"),
     ],
 )
 def test_a_relative_of_bert_is_named_with_what_is_expected(
@@ -96,6 +94,12 @@ def test_a_relative_whose_config_says_bert_is_known_by_its_class(refused, bert, 
 def test_a_mobilebert_is_sent_to_its_own_name(refused, mobilebert):
     line = refused(*flags(mobilebert))
     assert 'expected `model_type` bert. Received: "mobilebert": give --model mobilebert.' in line
+
+
+@pytest.mark.parametrize("model", ["distilbert", "electra", "roberta", "xlm-roberta"])
+def test_a_family_of_its_own_is_sent_to_its_own_name(refused, bert, tmp_path, model):
+    line = refused(*flags(changed(bert, tmp_path / "other", model_type=model)))
+    assert f'expected `model_type` bert. Received: "{model}": give --model {model}.' in line
 
 
 def test_a_bert_is_sent_to_its_own_name(refused, bert):
@@ -185,18 +189,18 @@ def test_a_base_model_is_not_exported_as_a_classifier(refused, tmp_path):
 
 
 def test_training_refuses_a_relative_of_bert_as_well(refused, bert, tmp_path):
-    folder = changed(bert, tmp_path / "other", model_type="roberta")
+    folder = changed(bert, tmp_path / "other", model_type="xlnet")
     (tmp_path / "rows.tsv").write_text("text\tlabel\n1 2\tyes\n3\tno\n4\tperhaps\n")
     rows = ("--train", tmp_path / "rows.tsv", "--dev", tmp_path / "rows.tsv", "--output", "out")
     line = refused("train", "--model", "bert", "--checkpoint", folder, *rows)
-    assert 'expected `model_type` bert. Received: "roberta".' in line
+    assert 'expected `model_type` bert. Received: "xlnet".' in line
 
 
 def test_the_command_itself_says_one_line_and_writes_nothing(bert, tmp_path):
-    folder = changed(bert, tmp_path / "other", model_type="roberta")
+    folder = changed(bert, tmp_path / "other", model_type="xlnet")
     (tmp_path / "fresh").mkdir()
     done = run(*flags(folder), cwd=tmp_path / "fresh")
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    assert 'expected `model_type` bert. Received: "roberta".' in line
+    assert 'expected `model_type` bert. Received: "xlnet".' in line
     assert everything_under(tmp_path / "fresh") == []

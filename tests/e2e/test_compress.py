@@ -142,7 +142,7 @@ def test_what_cannot_be_done_is_one_line_and_nothing_is_written(
     [
         ("mobilebert", "Received: a mobilebert checkpoint."),
         ("prado", "Received: a config without `model_type`."),
-        ("roberta", "Received: a roberta checkpoint."),
+        ("xlnet", "Received: a xlnet checkpoint."),
         ("absent", "no such folder"),
     ],
 )
@@ -150,11 +150,11 @@ def test_a_checkpoint_that_is_not_bert_is_refused(
     refused: Callable[..., str], folder: Path, tmp_path: Path, name: str, words: str
 ) -> None:
     source = folder / name
-    if name == "roberta":
-        source = tmp_path / "roberta"
+    if name == "xlnet":
+        source = tmp_path / "xlnet"
         source.mkdir()
         document = json.loads((folder / "bert" / "config.json").read_text())
-        (source / "config.json").write_text(json.dumps({**document, "model_type": "roberta"}))
+        (source / "config.json").write_text(json.dumps({**document, "model_type": "xlnet"}))
     assert words in refused(source, drop_layers="top:1")
 
 

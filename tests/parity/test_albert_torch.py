@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from test_mobilebert_torch import CLASSES, HEADS, given_rows, our_model, pytorch_model
 
 from models_tf.albert import convert as albert
 from models_tf.albert.config import ALBERT_BASE
@@ -17,7 +16,8 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.heads import Head
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
-from support.tiny_models import WORD_COUNT
+from support.tiny_models import HEADS, WORD_COUNT
+from support.torch_models import CLASSES, given_rows, our_model, pytorch_model
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from test_mobilebert_torch import HEADS, TOLERANCE, compare, given_rows, our_model, pytorch_model
 
 from models_tf.bert import convert as bert
 from models_tf.bert.config import BERT_BASE
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.encoder.model import Encoder
-from support.tiny_models import TIME, WORD_COUNT
+from support.tiny_models import HEADS, TIME, WORD_COUNT
+from support.torch_models import TOLERANCE, compare, given_rows, our_model, pytorch_model
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -11,21 +11,17 @@ import pytest
 import tensorflow as tf
 
 from models_tf.bert import convert as bert
-from models_tf.checkpoints.family import Family
 from models_tf.encoder import forward
-from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION, Head
 from models_tf.encoder.model import Encoder
 from models_tf.layers.dropout import Draws
 from models_tf.mobilebert import convert as mobilebert
 from models_tf.mobilebert.config import CONFIG, IB_BERT, OPT, TINY
-from support.network_runs import rows
-from support.tiny_models import TIME, WORD_COUNT, values
+from support.tiny_models import HEADS, TIME, WORD_COUNT, values
+from support.torch_models import TOLERANCE, compare, given_rows, our_model, pytorch_model
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-# float32 through 24 layers of sums over at most 512 products: rounding reaches a few 1e-6 of the output's scale.
-TOLERANCE = 1e-4
 SMALL = {
     "vocab_size": WORD_COUNT,
     "embedding_size": 8,
@@ -69,82 +65,6 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
     "layer norm, epsilon": {**LAYER_NORM, "layer_norm_eps": 0.1},
     "one head, pad 3": {**OPT_SMALL, "num_attention_heads": 1, "pad_token_id": 3},
 }
-HEADS = {
-    "base": Head(kind=BASE),
-    "classification": Head(kind=CLASSIFICATION, num_labels=3),
-    "regression": Head(kind=CLASSIFICATION, num_labels=1),
-    "token-classification": Head(kind=TOKEN_CLASSIFICATION, num_labels=5),
-    "question-answering": Head(kind=QUESTION_ANSWERING, num_labels=2),
-}
-CLASSES = {
-    BASE: "Model",
-    CLASSIFICATION: "ForSequenceClassification",
-    TOKEN_CLASSIFICATION: "ForTokenClassification",
-    QUESTION_ANSWERING: "ForQuestionAnswering",
-}
-
-
-def pytorch_model(name: str, document: dict[str, Any], head: Head) -> Any:
-    """PyTorch's model with every weight random, the PAD row and unused layers included."""
-    settings = {key: value for key, value in document.items() if key != "model_type"}
-    labels = {"num_labels": head.num_labels} if head.num_labels else {}
-    config = getattr(transformers, f"{name}Config")(**settings, **labels)
-    model = getattr(transformers, f"{name}{CLASSES[head.kind]}")(config).eval()
-    ours = CONFIG.from_document(document) if name == "MobileBert" else None
-    if ours and ours.use_bottleneck and ours.reads("query") == "input":
-        # The class makes layers that are too narrow for what its own code feeds them, unless the widths are equal.
-        encoder = getattr(model, "mobilebert", model).encoder
-        for layer in encoder.layer:
-            for part in ("query", "key"):
-                setattr(layer.attention.self, part, torch.nn.Linear(ours.hidden_size, ours.bottleneck_size))
-    rng = np.random.default_rng(0)
-    with torch.no_grad():
-        for key, parameter in model.named_parameters():
-            kinds = {"LayerNorm.weight": ".gamma", "layer_norm.weight": ".gamma", "embeddings.weight": ".table"}
-            kinds[".weight"] = ".kernel"
-            kind = next((ours for ending, ours in kinds.items() if key.endswith(ending)), ".bias")
-            shape = tuple(reversed(parameter.shape)) if kind == ".kernel" else tuple(parameter.shape)
-            drawn = values(rng, kind, shape).astype(np.float32)
-            parameter.copy_(torch.from_numpy(np.ascontiguousarray(drawn.T if kind == ".kernel" else drawn)))
-    return model
-
-
-def our_model(family: Family, document: dict[str, Any], head: Head, model: Any) -> Encoder:
-    """Our model with PyTorch's weights."""
-    config = family.config.from_document(document, "config.json")
-    stored = {key: value.numpy() for key, value in model.state_dict().items()}
-    lines = family.port_lines(config, head, "" if head.kind == BASE else family.prefix)
-    tensors = {line.ours: stored[line.theirs].T if line.transpose else stored[line.theirs] for line in lines}
-    return Encoder(config, head, tensors)
-
-
-def compare(name: str, family: Family, document: dict[str, Any], head: Head, given: dict[str, np.ndarray]) -> float:
-    """Largest error of any output and any hidden state, as a share of its largest value."""
-    model = pytorch_model(name, document, head)
-    ours = our_model(family, document, head, model)
-    with torch.no_grad():
-        theirs = model(
-            input_ids=torch.from_numpy(given["ids"]).long(),
-            attention_mask=torch.from_numpy(given["mask"]).long(),
-            token_type_ids=torch.from_numpy(given["segments"]).long(),
-            output_hidden_states=True,
-        )
-    found = ours.activations(*(tf.constant(given[key]) for key in ("ids", "mask", "segments")))
-    names = {"hidden": "last_hidden_state", "pooled": "pooler_output"}
-    pairs = [(value, theirs[names.get(key, key)]) for key, value in found.outputs.items()]
-    assert len(found.hidden_states) == len(theirs.hidden_states) == document["num_hidden_layers"] + 1
-    pairs += zip(found.hidden_states, theirs.hidden_states, strict=True)
-    errors = []
-    for mine, other in pairs:
-        assert mine.shape == tuple(other.shape)
-        errors.append(np.abs(mine.numpy() - other.numpy()).max() / np.abs(other.numpy()).max())
-    return float(max(errors))
-
-
-def given_rows(document: dict[str, Any], *, padded: bool) -> dict[str, np.ndarray]:
-    found = rows(padded=padded, vocabulary=document["vocab_size"])
-    found["ids"] = np.where(found["mask"], found["ids"], document["pad_token_id"]).astype(np.int32)
-    return found
 
 
 @pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "padded"])

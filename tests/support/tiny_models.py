@@ -77,9 +77,26 @@ GHOSTBERT: dict[str, Any] = {
 }  # fmt: skip
 POWERBERT = {**BERT, "model_type": "powerbert", "num_hidden_layers": 3, "retention": [9, 5, 1]}
 ALBERT = {**BERT, "model_type": "albert", "embedding_size": 12, "num_hidden_layers": 4, "num_hidden_groups": 2}
+DISTILBERT = {
+    "model_type": "distilbert", "vocab_size": BERT["vocab_size"], "dim": 24, "n_layers": 2, "n_heads": 2,
+    "hidden_dim": 20, "max_position_embeddings": LENGTH,
+}  # fmt: skip
+ELECTRA = {**BERT, "model_type": "electra", "embedding_size": 12}
+ROBERTA = {
+    **BERT,
+    "model_type": "roberta",
+    "type_vocab_size": 1,
+    "max_position_embeddings": LENGTH + 1,
+    "pad_token_id": 0,
+}
+XLM_ROBERTA = {**ROBERTA, "model_type": "xlm-roberta"}
 TAGGER = {**BERT, "model_type": "tagger", "num_hidden_layers": 3}
 DOCUMENTS: dict[str, dict[str, Any]] = {
-    document["model_type"]: document for document in (MOBILEBERT, BERT, GHOSTBERT, POWERBERT, ALBERT, TAGGER)
+    document["model_type"]: document
+    for document in (
+        *(MOBILEBERT, BERT, GHOSTBERT, POWERBERT, ALBERT, TAGGER),
+        *(DISTILBERT, ELECTRA, ROBERTA, XLM_ROBERTA),
+    )
 }
 # Changes of MOBILEBERT. Without any bottleneck for attention, PyTorch's class asks for one as wide as the layer.
 MOBILEBERTS: dict[str, dict[str, Any]] = {

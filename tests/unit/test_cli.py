@@ -165,9 +165,9 @@ def test_export_may_be_named_like_the_other_commands(capsys):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("distilbert", ["not supported", "nearest is bert with fewer layers", "--drop-layers", "tagger"]),
-        ("distilbert-base-uncased", ["bert with fewer layers"]),
-        ("roberta", ["not supported", "nearest is bert"]),
+        ("distilbert/distilbert-base-uncased", ["Did you mean distilbert?", "--checkpoint"]),
+        ("roberta-base", ["Did you mean roberta?"]),
+        ("xlnet-base-cased", ["not supported", "nearest is bert"]),
         ("microsoft/deberta-v3-small", ["not supported", "nearest is bert"]),
         ("tinybert", ["nearest is bert, which takes every size"]),
         ("gpt2", ["not supported"]),

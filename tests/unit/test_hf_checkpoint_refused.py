@@ -95,7 +95,7 @@ def test_a_config_that_is_no_object_is_refused(content, words, folder):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"model_type": "distilbert"}, '"distilbert"'),
+        ({"model_type": "xlnet"}, '"xlnet"'),
         ({"model_type": "bert", "architectures": ["BertModel"]}, "lack tensor"),
         ({"model_type": 5}, "5"),
         ({"model_type": ["mobilebert"]}, "mobilebert"),

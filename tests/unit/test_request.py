@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from exporters.request import ExportRequest, parse_size, parse_targets
-from models_tf import limits
+from models_tf import limits, registry
 from models_tf.errors import InputError
 
 
@@ -158,7 +158,7 @@ def test_a_hub_id_is_kept_as_it_is():
 
 def test_a_token_checkpoint_for_a_projection_model_is_refused(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "mobilebert"}')
-    names = "mobilebert or bert or ghostbert or powerbert or albert or tagger"
+    names = " or ".join(registry.names(registry.TOKENS))
     with pytest.raises(InputError, match=rf"holds a token model: give `model` {names}\. Received: prado"):
         ExportRequest(model="prado", checkpoint=tmp_path)
 

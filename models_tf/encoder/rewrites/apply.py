@@ -52,7 +52,7 @@ def apply(
         step("end_at_padding", end_at_padding(network))
     if fold == OFF:
         return network, tuple(names)
-    if one_segment:
+    if one_segment or not network.takes_segments:
         step("bake_segment", bake_segment(network))
     step("drop_unread", drop_unread(network))
     step("fold_ghosts", fold_ghosts(network))

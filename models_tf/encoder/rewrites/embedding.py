@@ -58,7 +58,7 @@ def end_at_padding(network: Network) -> Network:
 
 def bake_segment(network: Network, segment: int = 0) -> Network:
     """Requires: all tokens are of this segment, always. Ensures: no segment table and no input for it."""
-    if not network.takes_segments:
+    if "segment_embedding" not in network.tensors:
         return network
     draft = Draft(network)
     table = draft.pop("segment_embedding")

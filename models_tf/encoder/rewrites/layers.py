@@ -14,7 +14,7 @@ def drop_unread(network: Network) -> Network:
     gone = []
     if network.config.use_bottleneck_attention:
         gone += [name for name in network.tensors if ".bottleneck_shared" in name]
-    if not network.head.has_pooler:
+    if not network.config.pools(network.head):
         gone += [name for name in network.tensors if name.startswith("pooler.")]
     return network.change({}, remove=gone) if gone else network
 

@@ -1,0 +1,1 @@
+"""XLM-RoBERTa: a RoBERTa for many languages, with a SentencePiece vocabulary."""

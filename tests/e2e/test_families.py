@@ -1,0 +1,186 @@
+"""DistilBERT, ELECTRA, RoBERTa and XLM-RoBERTa through the other commands; all recipes are in test_export_tokens.py."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporters import (
+    AblateRequest,
+    AndroidRequest,
+    CompressRequest,
+    DemoRequest,
+    ExportRequest,
+    InputError,
+    ProfileRequest,
+    TrainRequest,
+    ablate,
+    android,
+    compress,
+    demo,
+    export,
+    profile,
+    train,
+)
+from exporters.shipped.device_tokenizer import NOTE
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.compress.settings import Compression
+from support.byte_pairs import byte_pairs
+from support.tiny_models import LABELS, tiny_encoder, write_checkpoint
+
+FAMILIES = ("distilbert", "electra", "roberta", "xlm-roberta")
+WORDS = ("film", "good", "bad", "the", "Anna", "café")
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("rows") / "rows.tsv"
+    labels = LABELS["classification"]
+    path.write_text("text\tlabel\n" + "".join(f"{i % 9} {i % 7}\t{labels[i % 3]}\n" for i in range(60)))
+    return path
+
+
+def with_byte_pairs(folder: Path) -> Path:
+    """A RoBERTa whose words are byte pairs."""
+    files = byte_pairs()
+    size = len(json.loads(files["vocab.json"]))
+    made = tiny_encoder("roberta", vocab_size=size, pad_token_id=1, max_position_embeddings=18)
+    made.tokenizer_files.clear()
+    made.tokenizer_files.update({name: files[name] for name in ("vocab.json", "merges.txt")})
+    checkpoint.save(folder, made)
+    return folder
+
+
+def exported(folder: Path, output: Path, **changes: Any) -> Any:
+    settings = {"checkpoint": folder, "quantize": "float32", "target": ("onnx",), "output": output, **changes}
+    report = export(ExportRequest(**settings))
+    report.raise_for_failures()
+    return report
+
+
+def output_names(folder: Path) -> set[str]:
+    document = json.loads((folder / "model.json").read_text())
+    (file,) = document["files"].values()
+    return {entry["name"] for entry in file["outputs"]}
+
+
+@pytest.mark.parametrize("model", FAMILIES)
+def test_every_kind_of_compression_keeps_the_family_and_is_read_again(model, rows, tmp_path):
+    folder = write_checkpoint(tmp_path / "whole", model, num_hidden_layers=3, n_layers=3)
+    asked = Compression(
+        drop_layers="top:1", prune_heads=0.5, prune_ffn=0.5, embedding_size=None if model == "electra" else 8
+    )
+    compress(CompressRequest(checkpoint=folder, data=rows, compression=asked, output=tmp_path / "small"))
+    found = checkpoint.load(tmp_path / "small")
+    assert found.model_name == model
+    assert (found.config.num_layers, found.config.kept_heads) == (2, (1, 1))
+    exported(tmp_path / "small", tmp_path / "out")
+    shared = Compression(share_layers=1)
+    compress(CompressRequest(checkpoint=folder, compression=shared, output=tmp_path / "shared"))
+    assert checkpoint.load(tmp_path / "shared").config.shared_layers == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "words"),
+    [
+        ("electra", {"embedding_size": 8}, "`embedding_size` is for models .* Received: a electra checkpoint"),
+        ("distilbert", {"ghosts": 1}, "`ghosts` makes a ghostbert of a bert .* Received: distilbert"),
+        ("roberta", {"retention": (4, 2)}, "`retention` makes a powerbert of a bert. Received: a roberta checkpoint"),
+    ],
+)
+def test_a_compression_that_the_family_cannot_have_is_one_line(model, asked, words, tmp_path):
+    folder = write_checkpoint(tmp_path / "whole", model, **({"embedding_size": 24} if model == "electra" else {}))
+    with pytest.raises(InputError, match=words):
+        compress(CompressRequest(checkpoint=folder, compression=Compression(**asked), output=tmp_path / "out"))
+
+
+@pytest.mark.parametrize("model", FAMILIES)
+def test_heads_and_layers_are_ablated(model, rows, tmp_path):
+    folder = write_checkpoint(tmp_path / "whole", model)
+    result = ablate(AblateRequest(checkpoint=folder, data=rows, rows=20))
+    assert [len(layer) for layer in result.heads] == [2, 2]
+    assert len(result.layers) == 2
+
+
+@pytest.mark.parametrize("model", FAMILIES)
+def test_a_training_learns_and_what_it_wrote_is_exported(model, rows, tmp_path):
+    folder = write_checkpoint(tmp_path / "whole", model)
+    request = TrainRequest(
+        model=model,
+        checkpoint=folder,
+        train=rows,
+        dev=rows,
+        output=tmp_path / "trained",
+        epochs=1,
+        batch_size=16,
+        max_seq_len=16,
+    )
+    trained = train(request)
+    before, after = checkpoint.load(folder), checkpoint.load(trained.output)
+    assert np.abs(before.tensors["pooler.kernel"] - after.tensors["pooler.kernel"]).max() > 0
+    report = exported(trained.output, tmp_path / "out", eval_data=rows)
+    assert report.model["inputs"] == (["ids", "mask"] if model != "electra" else report.model["inputs"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", FAMILIES)
+def test_a_profile_names_the_parts(model, tmp_path):
+    folder = write_checkpoint(tmp_path / "whole", model)
+    found = profile(ProfileRequest(checkpoint=folder, quantize="float32", target=("onnx",), max_seq_len=8, rounds=5))
+    assert {"embedding", "attention", "FFN"} <= {part.part for part in found.parts}
+
+
+@pytest.mark.parametrize("model", FAMILIES)
+@pytest.mark.parametrize("task", ["base", "token-classification", "question-answering"])
+def test_every_head_is_exported_in_int8_and_answers_as_its_kind_does(model, task, tmp_path):
+    exported(write_checkpoint(tmp_path / "whole", model, task), tmp_path / "out", quantize="int8-dynamic")
+    outputs = output_names(tmp_path / "out")
+    pooled = {"pooled"} if "roberta" in model else set()
+    expected = {"base": {"hidden"} | pooled, "token-classification": {"logits"}}
+    assert outputs == expected.get(task, {"start_logits", "end_logits"})
+    if task == "question-answering":
+        examples = json.loads((tmp_path / "out" / "examples.json").read_text())["examples"]
+        assert all("text_pair" in example for example in examples)
+
+
+@pytest.mark.parametrize("model", ["bert", "roberta"])
+def test_a_model_without_a_pooler_is_exported_with_hidden_states_alone(model, tmp_path):
+    made = tiny_encoder(model, "base")
+    made = checkpoint.dataclasses.replace(
+        made,
+        config=checkpoint.dataclasses.replace(made.config, pools_base=False),
+        tensors={name: value for name, value in made.tensors.items() if not name.startswith("pooler.")},
+    )
+    checkpoint.save(tmp_path / "masked", made)
+    exported(tmp_path / "masked", tmp_path / "out")
+    assert output_names(tmp_path / "out") == {"hidden"}
+    fresh = checkpoint.load(tmp_path / "masked", head="classification", new_head_labels=["a", "b"])
+    assert "pooler.kernel" in fresh.new_tensors
+
+
+def test_byte_pairs_are_exported_and_the_report_says_that_no_library_for_devices_has_them(tmp_path):
+    path = tmp_path / "words.tsv"
+    labels = LABELS["classification"]
+    path.write_text(
+        "text\tlabel\n" + "".join(f"{WORDS[i % 6]} {WORDS[i % 5]}\t{labels[i % 3]}\n" for i in range(40)),
+        encoding="utf-8",
+    )
+    report = exported(
+        with_byte_pairs(tmp_path / "whole"),
+        tmp_path / "out",
+        eval_data=path,
+        target=("tflite", "onnx"),
+        quantize="int8",
+    )
+    assert NOTE in report.notes
+    document = json.loads((tmp_path / "out" / "model.json").read_text())
+    assert document["tokenizer"]["kind"] == "byte-pairs"
+    assert document["tokenizer"]["vocabulary"] == "tokenizer.json"
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "build.gradle.kts").write_text("// an app\n")
+    with pytest.raises(InputError, match="android needs a WordPiece or SentencePiece tokenizer"):
+        android(AndroidRequest(folder=tmp_path / "out", package="com.example", output=tmp_path / "app"))
+    with pytest.raises(InputError, match="demo needs a WordPiece or SentencePiece tokenizer"):
+        demo(DemoRequest(folders=(tmp_path / "out",)))

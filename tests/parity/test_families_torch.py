@@ -1,0 +1,128 @@
+"""The families beside BERT compute what PyTorch's classes compute on the same random weights: all settings and heads.
+
+BERT, MobileBERT and ALBERT have files of their own.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models_tf import registry
+from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.encoder import EncoderCheckpoint
+from support.tiny_models import HEADS, LABELS, WORD_COUNT
+from support.torch_models import CLASSES, compare, given_rows, pytorch_model
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+# float32 rounding of these sizes is some 1e-6; GELU by erf instead of tanh changes the output by 6e-5.
+TOLERANCE = 1e-5
+SIZES: dict[str, Any] = {
+    "vocab_size": WORD_COUNT, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 3,
+    "intermediate_size": 40, "max_position_embeddings": 20, "pad_token_id": 0,
+}  # fmt: skip
+DISTILBERT: dict[str, Any] = {
+    "model_type": "distilbert", "vocab_size": WORD_COUNT, "dim": 24, "n_layers": 3, "n_heads": 3, "hidden_dim": 40,
+    "max_position_embeddings": 20, "pad_token_id": 0,
+}  # fmt: skip
+ELECTRA = {**SIZES, "model_type": "electra", "embedding_size": 8}
+ROBERTA = {**SIZES, "model_type": "roberta", "type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}
+NAMES = {"distilbert": "DistilBert", "electra": "Electra", "roberta": "Roberta", "xlm-roberta": "XLMRoberta"}
+EPSILON = 0.1  # so large that a norm with another one is off by far more than the tolerance
+VARIANTS: dict[str, dict[str, Any]] = {
+    "distilbert": DISTILBERT,
+    "distilbert, relu": {**DISTILBERT, "activation": "relu"},
+    "distilbert, sinusoidal": {**DISTILBERT, "sinusoidal_pos_embds": True},
+    "distilbert, one layer, padding is 3": {**DISTILBERT, "n_layers": 1, "pad_token_id": 3},
+    "electra": ELECTRA,
+    "electra, equal widths": {**ELECTRA, "embedding_size": 24},
+    "electra, wide words": {**ELECTRA, "embedding_size": 32},
+    "electra, gelu_new, epsilon": {**ELECTRA, "hidden_act": "gelu_new", "layer_norm_eps": EPSILON},
+    "electra, three segments": {**ELECTRA, "type_vocab_size": 3},
+    "roberta": ROBERTA,
+    "roberta, two segments": {**ROBERTA, "type_vocab_size": 2},
+    "roberta, padding is 4": {**ROBERTA, "pad_token_id": 4},
+    "roberta, padding is 0, epsilon": {**ROBERTA, "pad_token_id": 0, "layer_norm_eps": EPSILON},
+    "roberta, as many positions as tokens": {**ROBERTA, "max_position_embeddings": 14},
+    "xlm-roberta": {**ROBERTA, "model_type": "xlm-roberta"},
+}
+
+
+def family_of(document: dict[str, Any]) -> tuple[str, Any]:
+    return NAMES[document["model_type"]], registry.get(document["model_type"]).family()
+
+
+def rows_for(document: dict[str, Any], *, padded: bool) -> dict[str, np.ndarray]:
+    """No token of a text is padding, and none has a segment that the model lacks."""
+    given = given_rows(document, padded=padded)
+    pad = document["pad_token_id"]
+    given["ids"] = np.where((given["ids"] == pad) & (given["mask"] == 1), pad + 1, given["ids"]).astype(np.int32)
+    given["segments"] = np.minimum(given["segments"], document.get("type_vocab_size", 2) - 1)
+    return given
+
+
+@pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "padded"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_setting_equals_pytorch_in_every_hidden_state(variant: str, padded: bool) -> None:
+    document = VARIANTS[variant]
+    assert compare(*family_of(document), document, HEADS["base"], rows_for(document, padded=padded)) < TOLERANCE
+
+
+@pytest.mark.parametrize("head", [name for name in HEADS if name != "base"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_head_equals_pytorch(variant: str, head: str) -> None:
+    document = VARIANTS[variant]
+    assert compare(*family_of(document), document, HEADS[head], rows_for(document, padded=True)) < TOLERANCE
+
+
+def read(folder: Any, document: dict[str, Any], head: str) -> EncoderCheckpoint:
+    """A checkpoint that PyTorch wrote, as the command reads it."""
+    name, _ = family_of(document)
+    pytorch_model(name, document, HEADS[head]).save_pretrained(folder)
+    return checkpoint.load(folder)
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("model", NAMES)
+def test_a_saved_checkpoint_is_read_and_written_so_that_pytorch_computes_the_same(tmp_path, model, head) -> None:
+    document = VARIANTS[model]
+    found = read(tmp_path / "theirs", document, head)
+    assert found.model_name == model
+    assert found.head == HEADS[head]
+    checkpoint.save(tmp_path / "ours", found)
+    given = rows_for(document, padded=True)
+    answers = []
+    for folder in ("theirs", "ours"):
+        loaded = getattr(transformers, f"{NAMES[model]}{CLASSES[HEADS[head].kind]}").from_pretrained(tmp_path / folder)
+        with torch.no_grad():
+            outputs = loaded.eval()(
+                input_ids=torch.from_numpy(given["ids"]).long(), attention_mask=torch.from_numpy(given["mask"]).long()
+            )
+        answers.append(outputs[0].numpy())
+    if HEADS[head].kind in ("base", "token-classification", "question-answering"):
+        answers = [answer[given["mask"] == 1] for answer in answers]
+    np.testing.assert_array_equal(*answers)
+
+
+@pytest.mark.parametrize("model", NAMES)
+def test_a_head_for_other_labels_is_new_and_the_encoder_stays(tmp_path, model) -> None:
+    stored = read(tmp_path / "theirs", VARIANTS[model], "classification")
+    fresh = checkpoint.load(tmp_path / "theirs", head="classification", new_head_labels=["a", "b"], seed=3)
+    assert fresh.labels == ["a", "b"]
+    assert [name for name in fresh.new_tensors if not name.startswith("classifier.")] == []
+    np.testing.assert_array_equal(stored.tensors["layers.1.query.kernel"], fresh.tensors["layers.1.query.kernel"])
+    base = checkpoint.load(tmp_path / "theirs", head="base")
+    assert base.labels == []
+    assert ("pooler.kernel" in base.tensors) == base.config.pools_base
+
+
+@pytest.mark.parametrize("model", NAMES)
+def test_a_head_on_a_masked_language_model_is_new_with_its_pooler(tmp_path, model) -> None:
+    name, _ = family_of(VARIANTS[model])
+    settings = {key: value for key, value in VARIANTS[model].items() if key != "model_type"}
+    config = getattr(transformers, f"{name}Config")(**settings)
+    getattr(transformers, f"{name}ForMaskedLM")(config).save_pretrained(tmp_path / "masked")
+    found = checkpoint.load(tmp_path / "masked", head="classification", new_head_labels=LABELS["classification"])
+    assert {"pooler.kernel", "pooler.bias", "classifier.kernel", "classifier.bias"} == set(found.new_tensors)
