@@ -103,7 +103,7 @@ class Family:
     def ignored(self, config: EncoderConfig, head: Head, prefix: str, *, replaces: str | None) -> frozenset[str]:
         """Names in the file that may stay unread; `replaces` is the file's own head where it is not read."""
         names = set(self.unread(config, prefix))
-        if replaces in self.head_layers:
+        if replaces is not None and replaces in self.head_layers:
             layers = {self.head_layers[replaces], self.head_poolers.get(replaces, self.head_layers[replaces])}
             names |= {f"{layer}.{part}" for layer in layers for part in ("weight", "bias")}
         elif replaces == BASE:

@@ -93,9 +93,9 @@ class EncoderConfig:
             "num_segments": MAX_SIZE,
         }
         for name, high in highest.items():
-            value, low = getattr(self, name), 0 if name == "num_segments" else 1
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                raise ValueError(f"`{name}` must be a whole number from {low} to {high}. Received: {value!r}.")
+            value, least = getattr(self, name), 0 if name == "num_segments" else 1
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= high:
+                raise ValueError(f"`{name}` must be a whole number from {least} to {high}. Received: {value!r}.")
         for name in (
             "use_bottleneck",
             "use_bottleneck_attention",
