@@ -73,10 +73,11 @@ def _rows(folder: Path) -> None:
 
 
 def _checkpoints(folder: Path) -> None:
-    from support import tiny_models
+    from support import byte_pairs, tiny_models
 
-    for model in ("bert", "mobilebert", "powerbert", "albert", "ghostbert"):
+    for model in ("bert", "mobilebert", "powerbert", "albert", "ghostbert", "distilbert", "electra", "xlm-roberta"):
         tiny_models.write_checkpoint(folder / model, model)
+    byte_pairs.write_roberta(folder / "roberta")
     tiny_models.write_checkpoint(
         folder / "tagger", "tagger", "token-classification", labels=["O", "B-X", "I-X", "B-Y", "I-Y"]
     )

@@ -27,7 +27,7 @@ from exporters import (
 from exporters.shipped.device_tokenizer import NOTE
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress.settings import Compression
-from support.byte_pairs import byte_pairs
+from support.byte_pairs import write_roberta
 from support.tiny_models import LABELS, tiny_encoder, write_checkpoint
 
 FAMILIES = ("distilbert", "electra", "roberta", "xlm-roberta")
@@ -40,17 +40,6 @@ def rows(tmp_path_factory) -> Path:
     labels = LABELS["classification"]
     path.write_text("text\tlabel\n" + "".join(f"{i % 9} {i % 7}\t{labels[i % 3]}\n" for i in range(60)))
     return path
-
-
-def with_byte_pairs(folder: Path) -> Path:
-    """A RoBERTa whose words are byte pairs."""
-    files = byte_pairs()
-    size = len(json.loads(files["vocab.json"]))
-    made = tiny_encoder("roberta", vocab_size=size, pad_token_id=1, max_position_embeddings=18)
-    made.tokenizer_files.clear()
-    made.tokenizer_files.update({name: files[name] for name in ("vocab.json", "merges.txt")})
-    checkpoint.save(folder, made)
-    return folder
 
 
 def exported(folder: Path, output: Path, **changes: Any) -> Any:
@@ -168,7 +157,7 @@ def test_byte_pairs_are_exported_and_the_report_says_that_no_library_for_devices
         encoding="utf-8",
     )
     report = exported(
-        with_byte_pairs(tmp_path / "whole"),
+        write_roberta(tmp_path / "whole"),
         tmp_path / "out",
         eval_data=path,
         target=("tflite", "onnx"),

@@ -2,6 +2,7 @@
 
 import functools
 import json
+from pathlib import Path
 
 TEXTS = (
     "the quick brown fox jumps over the lazy dog",
@@ -35,3 +36,18 @@ def byte_pairs(size: int = 400) -> dict[str, bytes]:
         "vocab.json": json.dumps(model["vocab"]).encode(),
         "merges.txt": ("#version: 0.2\n" + "".join(f"{pair}\n" for pair in pairs)).encode(),
     }
+
+
+def write_roberta(folder: Path) -> Path:
+    """A folder with a RoBERTa whose words are byte pairs, in vocab.json and merges.txt."""
+    from models_tf.checkpoints import encoder
+    from support.tiny_models import tiny_encoder
+
+    files = byte_pairs()
+    made = tiny_encoder(
+        "roberta", vocab_size=len(json.loads(files["vocab.json"])), pad_token_id=1, max_position_embeddings=18
+    )
+    made.tokenizer_files.clear()
+    made.tokenizer_files.update({name: files[name] for name in ("vocab.json", "merges.txt")})
+    encoder.save(folder, made)
+    return folder

@@ -17,6 +17,7 @@ from tests.attack.readers import export, read_checkpoint
 from tests.attack.values import damage, document_bytes, number, text, wrong_value
 
 MODELS = ("bert", "bert", "albert", "ghostbert", "powerbert", "tagger", "mobilebert", "prado")
+MODELS += ("distilbert", "electra", "roberta")
 FILE = "model.safetensors"
 DTYPES = ("F64", "F32", "F16", "BF16", "I64", "I32", "I8", "U8", "BOOL", "F8_E4M3", "F7", "", "f32", "U64", "C64")
 

@@ -81,6 +81,27 @@ def sentencepiece(rng: random.Random, folder: Path) -> Outcome:
     return tokenize(rng, case, "albert", what)
 
 
+def byte_pairs(rng: random.Random, folder: Path) -> Outcome:
+    """vocab.json and merges.txt: bytes, fields, lines."""
+    case = Case.of("tokenizer: byte pairs", folder)
+    place = materials.copy("roberta", case.inputs)
+    name = rng.choice(("vocab.json", "merges.txt"))
+    content = (place / name).read_bytes()
+    if rng.random() < 0.4:
+        what, changed = damage(rng, content)
+    elif name == "vocab.json":
+        what, changed = "a field", document_bytes(mutated(rng, json.loads(content)))
+    else:
+        lines = content.split(b"\n")
+        added = rng.choice((b"a", b"a b c", b"\xff \xfe", b"zz qq", b"", b"\x00 \x00", b"x" * 1_000_000 + b" y"))
+        at = rng.randrange(len(lines))
+        what, changed = "a line", b"\n".join([*lines[:at], added, *lines[at + rng.choice((0, 1)) :]])
+    (place / name).write_bytes(changed)
+    if rng.random() < 0.6:
+        return tokenize(rng, case, "roberta", f"{name} {what}")
+    return read_checkpoint(rng, case, "roberta", f"{name} {what}", exports=0.03)
+
+
 def mutated(rng: random.Random, document: Any, depth: int = 0) -> Any:
     """One value somewhere inside is another, a key is gone or another."""
     inner = (
@@ -118,5 +139,10 @@ _DOCUMENTS: dict[str, Callable[[], Any]] = {
     "added_tokens.json": lambda: {"<a>": 60, "<b>": 61},
 }  # fmt: skip
 
-KINDS: dict[str, Kind] = {"tokenizer vocab": vocabulary, "tokenizer json": settings, "tokenizer spiece": sentencepiece}
-SHARES = {"tokenizer vocab": 1.5, "tokenizer json": 3, "tokenizer spiece": 1}
+KINDS: dict[str, Kind] = {
+    "tokenizer vocab": vocabulary,
+    "tokenizer json": settings,
+    "tokenizer spiece": sentencepiece,
+    "tokenizer byte pairs": byte_pairs,
+}
+SHARES = {"tokenizer vocab": 1.5, "tokenizer json": 3, "tokenizer spiece": 1, "tokenizer byte pairs": 1}
