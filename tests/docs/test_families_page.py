@@ -1,0 +1,38 @@
+"""The table of families shows what was measured, and int8 costs at most half a point or is within the interval."""
+
+from pathlib import Path
+
+import pytest
+
+from support.pages import results
+
+PAGE = Path(__file__).parents[2] / "docs" / "families.md"
+FILES = results("families")["files"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file['family']}-{file['file']}")
+def test_a_row_shows_what_was_measured(file: dict) -> None:
+    low, high = file["interval"]
+    cells = (
+        file["family"],
+        f"`{file['file']}`",
+        f"{file['float']:.2f}",
+        f"{file['value']:.2f} ({low:.1f} to {high:.1f})",
+        f"{-file['drop']:+.2f}",
+        f"{file['size_bytes']:,}",
+    )
+    assert f"| {' | '.join(cells)} |" in PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file['family']}-{file['file']}")
+def test_quantization_costs_at_most_half_a_point_or_what_chance_could(file: dict) -> None:
+    assert file["passed"]
+    assert file["drop"] <= 0.5 or file["interval"][0] <= file["float"] <= file["interval"][1]
+
+
+def test_every_family_of_the_page_was_measured_in_both_formats() -> None:
+    for family in ("distilbert", "electra", "roberta", "xlm-roberta"):
+        endings = sorted(file["file"] for file in FILES if file["family"] == family)
+        assert endings == [
+            f"model_{recipe}.{ending}" for recipe in ("int8", "int8_dynamic") for ending in ("onnx", "tflite")
+        ]
