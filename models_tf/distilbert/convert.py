@@ -1,6 +1,6 @@
 """PyTorch's tensors of DistilBERT: the rename table. The head of masked words is left out."""
 
-from models_tf.checkpoints.family import HEAD_LAYERS, Compressed, Family
+from models_tf.checkpoints.family import Compressed, Family
 from models_tf.checkpoints.rename import PortLine, dense, layer, norm, table
 from models_tf.distilbert.config import CONFIG, PRESETS
 from models_tf.encoder.config import EncoderConfig
@@ -56,7 +56,6 @@ FAMILY = Family(
     presets=PRESETS,
     lines=lines,
     unread=unread,
-    head_layers=HEAD_LAYERS,
     head_poolers={CLASSIFICATION: "pre_classifier"},
     pretraining_heads=PRETRAINING_HEADS,
     compressed=Compressed(plain="distilbert"),

@@ -4,11 +4,10 @@
 512 positions. Absent keys take the defaults of `transformers`' RobertaConfig.
 """
 
-import dataclasses
 from typing import Any
 
 from models_tf.bert import config as bert
-from models_tf.checkpoints.config_fields import Field
+from models_tf.checkpoints.config_fields import ConfigTable, Field, Values, integer
 from models_tf.checkpoints.document import Document
 from models_tf.encoder.config import EncoderConfig
 
@@ -24,53 +23,44 @@ ROBERTA_BASE: dict[str, Any] = {
     "eos_token_id": 2,
 }
 ROBERTA_LARGE: dict[str, Any] = {
-    **bert.BERT_LARGE,
-    **{
-        key: ROBERTA_BASE[key]
-        for key in (
-            "model_type",
-            "vocab_size",
-            "max_position_embeddings",
-            "type_vocab_size",
-            "layer_norm_eps",
-            "pad_token_id",
-            "bos_token_id",
-            "eos_token_id",
-        )
-    },
+    **ROBERTA_BASE,
+    **{name: bert.BERT_LARGE[name] for name in ("hidden_size", "num_hidden_layers", "num_attention_heads")},
+    "intermediate_size": bert.BERT_LARGE["intermediate_size"],
 }
 PRESETS: dict[str, dict[str, Any]] = {"base": ROBERTA_BASE, "large": ROBERTA_LARGE}
-DEFAULT_PAD_ID, DEFAULT_ROWS = 1, 512
-_POSITIONS, _PAD = "max_position_embeddings", "pad_token_id"
+_ROWS, _PAD = "max_position_embeddings", "pad_token_id"
+_DEFAULT_PAD = 1
 
 
-def unused_positions(config: EncoderConfig) -> int:
-    """Rows in front of the position of the first token."""
-    return config.pad_id + 1
+def unused_positions(pad_id: int) -> int:
+    """Rows of the table in front of the position of the first token."""
+    return pad_id + 1
 
 
-def _pad_id(document: Document, values: Any) -> int:
-    if document.values.get(_PAD, DEFAULT_PAD_ID) is None:
+def _pad_id(document: Document, values: Values) -> int:
+    if document.values.get(_PAD, _DEFAULT_PAD) is None:
         document.fail(_PAD, "a whole number, since positions begin behind it", None)
-    return document.integer(_PAD, DEFAULT_PAD_ID, low=0, high=int(values["vocab_size"]) - 1)
+    return document.integer(_PAD, _DEFAULT_PAD, low=0, high=int(values["vocab_size"]) - 1)
 
 
-def _positions(document: Document, values: Any) -> int:
-    unused = values["pad_id"] + 1
-    return document.integer(_POSITIONS, DEFAULT_ROWS, low=unused + 1) - unused
+def _complete(document: Document, values: dict[str, Any]) -> dict[str, Any]:
+    rows, unused = values.pop("position_rows"), unused_positions(values["pad_id"])
+    if rows <= unused:
+        document.fail(_ROWS, f"above {unused}, the rows up to that of padding", rows)
+    return bert.complete(document, values | {"max_positions": rows - unused})
 
 
-def _rows() -> tuple[Field, ...]:
-    """BERT's, but for the two; padding comes first, since positions depend on it."""
-    vocabulary, *others = bert.CONFIG.fields
-    positions = Field(
-        key=_POSITIONS,
-        name="max_positions",
-        read=_positions,
-        write=lambda value, document: value + document.get(_PAD, DEFAULT_PAD_ID) + 1,
-    )
-    changed = [positions if field.key == _POSITIONS else field for field in others if field.key != _PAD]
-    return (vocabulary, Field(key=_PAD, name="pad_id", read=_pad_id), *changed)
+def _split(config: EncoderConfig) -> dict[str, Any]:
+    return bert.split(config) | {"position_rows": config.max_positions + unused_positions(config.pad_id)}
 
 
-CONFIG = dataclasses.replace(bert.CONFIG, model_type="roberta", fields=_rows())
+_OWN = {
+    _ROWS: integer(_ROWS, 512, name="position_rows"),
+    _PAD: Field(key=_PAD, name="pad_id", read=_pad_id),
+}
+CONFIG = ConfigTable(
+    model_type="roberta",
+    fields=tuple(_OWN.get(field.key, field) for field in bert.CONFIG.fields),
+    complete=_complete,
+    split=_split,
+)

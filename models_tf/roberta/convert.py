@@ -26,7 +26,7 @@ PRETRAINING_HEADS = frozenset(
 
 
 def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
-    unused = unused_positions(config)
+    unused = unused_positions(config.pad_id)
     return [
         dataclasses.replace(line, skipped_rows=unused) if line.ours == "position_embedding" else line
         for line in bert.lines(config, prefix)

@@ -63,7 +63,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("electra", {"position_embedding_type": "relative_key"}, "`position_embedding_type`"),
     ("electra", {"is_decoder": True}, "`is_decoder`"),
     ("roberta", {"pad_token_id": None}, "`pad_token_id` must be a whole number, since positions begin behind it"),
-    ("roberta", {"pad_token_id": 16}, "`max_position_embeddings` must be a whole number from 18"),
+    ("roberta", {"pad_token_id": 16}, "`max_position_embeddings` must be above 17"),
     ("roberta", {"max_position_embeddings": 1}, "`max_position_embeddings`"),
     ("roberta", {"type_vocab_size": True}, "`type_vocab_size`"),
     ("xlm-roberta", {"vocab_size": 2**40}, "`vocab_size`"),
