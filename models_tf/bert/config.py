@@ -67,12 +67,9 @@ def complete(_document: Document, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def split(config: EncoderConfig) -> dict[str, Any]:
-    """The values of the rows. A word embedding that is as wide as the layers needs no key, and the weights show whether
-    there is a pooler.
-    """
+    """The values of the rows; a word embedding that is as wide as the layers needs no key."""
     factorised = config.embedding_size != config.hidden_size
-    values = fields_of(config) | {"embedding_size": config.embedding_size if factorised else 0}
-    return {name: value for name, value in values.items() if name != "pools_base"}
+    return fields_of(config) | {"embedding_size": config.embedding_size if factorised else 0}
 
 
 _EMBEDDING = "export_mobile_embedding_size"

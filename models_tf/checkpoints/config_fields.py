@@ -34,7 +34,9 @@ class Field:
 
 
 def fields_of(config: EncoderConfig) -> dict[str, Any]:
-    return {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    """Without `pools_base`: no key says it, the weights show whether there is a pooler."""
+    names = [field.name for field in dataclasses.fields(config) if field.name != "pools_base"]
+    return {name: getattr(config, name) for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)

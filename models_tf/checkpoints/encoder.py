@@ -139,8 +139,8 @@ class OpenCheckpoint:
     def _config_of(self, weights: WeightFiles, head: Head) -> EncoderConfig:
         """Masked-language models have no pooler, nor do some models with a head: as base they give hidden states."""
         lines = self.family.port_lines(self.config, head, self._prefix(weights))
-        poolers = [line.theirs for line in lines if line.ours == "pooler.kernel"]
-        if head.kind != BASE or not poolers or poolers[0] in weights.names:
+        poolers = {line.theirs for line in lines if line.ours.startswith("pooler.")}
+        if head.kind != BASE or not poolers or poolers & set(weights.names):
             return self.config
         return dataclasses.replace(self.config, pools_base=False)
 

@@ -71,10 +71,15 @@ def test_a_new_head_is_drawn_for_training(tmp_path):
     assert_same(found, again)
 
 
-def test_an_absent_pooler_is_drawn_for_training_only(tmp_path):
+def test_an_absent_pooler_is_drawn_for_training_and_a_base_model_does_without(tmp_path):
     save(tmp_path, tiny_encoder(task="question-answering", classifier_activation=True))
     found = load(tmp_path, head="classification", new_head_labels=["good", "bad"])
     assert found.new_tensors == ("pooler.kernel", "pooler.bias", "classifier.kernel", "classifier.bias")
+    base = load(tmp_path, head="base")
+    assert not base.config.pools_base
+    assert "pooler.kernel" not in base.tensors
+    # Half of a pooler is a damaged file.
+    edit_tensors(tmp_path, lambda tensors: tensors.update({"mobilebert.pooler.dense.bias": np.ones(24, np.float32)}))
     assert "lack tensor mobilebert.pooler.dense.weight" in refused(tmp_path, head="base")
 
 
