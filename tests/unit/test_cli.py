@@ -241,6 +241,10 @@ def test_models_lists_the_registry_with_one_line_each(capsys):
         "ghostbert",
         "powerbert",
         "albert",
+        "distilbert",
+        "electra",
+        "roberta",
+        "xlm-roberta",
         "tagger",
     ]
     assert "bundled: snips, clinc150" in lines[0]
