@@ -115,7 +115,7 @@ def _check_shared(checkpoint: EncoderCheckpoint, settings: Compression, *, possi
         if not possible:
             raise InputError(
                 "--embedding-size is for models whose config.json can say that positions are wider than words. "
-                f"Received: a {checkpoint.model_name} checkpoint."
+                f"Received: {checkpoint.model_name}."
             )
         if config.projects_embedding:
             raise InputError(
@@ -142,5 +142,5 @@ def _check_tokens(checkpoint: EncoderCheckpoint, settings: Compression, *, possi
             f"{head.kind} model."
         )
     if not possible:
-        raise InputError(f"--retention makes a powerbert of a bert. Received: a {checkpoint.model_name} checkpoint.")
+        raise InputError(f"--retention makes a powerbert of a bert. Received: {checkpoint.model_name}.")
     check_kept_tokens(kept, left, dropped=left < checkpoint.config.num_layers)

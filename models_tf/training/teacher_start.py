@@ -47,9 +47,11 @@ def _projected(
     teacher: EncoderCheckpoint,
     inputs: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
-    words = teacher.tensors["word_embedding"].astype(np.float64)
-    positions, segments = (
-        teacher.tensors[name].astype(np.float64) for name in ("position_embedding", "segment_embedding")
+    words, positions, segments = (
+        teacher.tensors[name].astype(np.float64)
+        if name in teacher.tensors
+        else np.zeros((1, teacher.config.hidden_size))
+        for name in ("word_embedding", "position_embedding", "segment_embedding")  # not every teacher has segments
     )
     # A layer norm takes the mean of the channels away; that is linear, so the tables can do it.
     words, positions, segments = (table - table.mean(-1, keepdims=True) for table in (words, positions, segments))
@@ -63,7 +65,8 @@ def _projected(
     found["embedding_projection.kernel"][middle : middle + rank, :width] = basis.T[:, :width]
     length, count = min(len(positions), config.max_positions), min(len(segments), config.num_segments)
     found["position_embedding"][:length, :width] = positions[:length, :width]
-    found["segment_embedding"][:count, :width] = segments[:count, :width]
+    if count:
+        found["segment_embedding"][:count, :width] = segments[:count, :width]
     if config.norm == NO_NORM:
         rows, places = np.nonzero(inputs[MASK][:_SCALE_ROWS])
         tokens = inputs[IDS][rows, places]

@@ -3,6 +3,7 @@
 from support.pages import page as text_of
 from support.pages import results
 from tests.attack import page
+from tests.attack.faults import kills
 
 COUNTED = results("attack")
 
@@ -15,3 +16,9 @@ def test_no_input_was_a_finding():
     assert COUNTED["findings"] == []
     assert all(kind["crashes"] == kind["findings"] == 0 for kind in COUNTED["kinds"].values())
     assert f"--seed {COUNTED['seed']}" in COUNTED["command"]
+
+
+def test_the_attack_was_as_large_as_the_page_promises():
+    """10,000 inputs, and 200 signals that ended a run before its own end."""
+    assert COUNTED["inputs"] - COUNTED["faults"] >= 10_000
+    assert kills.sent_and_deadly(COUNTED)[1] >= 200

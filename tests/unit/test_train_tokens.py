@@ -200,6 +200,21 @@ def test_embeddings_of_a_wider_teacher_are_factorized(files: Path, teacher: Path
     )
 
 
+def test_embeddings_of_a_teacher_without_segments_leave_the_students_as_one(files: Path) -> None:
+    document = {"model_type": "distilbert", "vocab_size": 60, "dim": 12, "n_layers": 1, "n_heads": 2, "hidden_dim": 8}
+    teacher = checkpoint.random_init("distilbert", document, head="classification", labels=["a", "b"])
+    student = checkpoint.random_init(
+        "mobilebert",
+        {"model_type": "mobilebert", **MOBILEBERT_SIZES, "embedding_size": 12, "vocab_size": 60},
+        head="classification",
+        labels=["a", "b"],
+    )
+    inputs = Tokenizer.from_folder(files).encode(["good w1 w2", "bad w3"], max_len=6)
+    found = start_from_teacher(student.tensors, student.config, teacher, inputs)
+    assert not found["segment_embedding"][0, :12].any()
+    assert np.isfinite(found["embedding_norm.gamma"]).all()
+
+
 def test_embeddings_of_equal_shape_are_copied(trained: tuple[Path, dict[str, Any]]) -> None:
     loaded = checkpoint.load(trained[0])
     document = {"model_type": "mobilebert", **MOBILEBERT_SIZES, "num_hidden_layers": 3, "vocab_size": 60}
