@@ -62,10 +62,8 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
 
 
 def _special(settings: Mapping[str, Any], kind: str, vocab: Collection[str] = ()) -> dict[str, str]:
-    """The names that the settings say, else those of the kind; a `vocab` without these may have RoBERTa's."""
-    names = _SPECIAL[kind]
-    if names["cls"] not in vocab and bpe_backend.SPECIAL["cls"] in vocab:
-        names = bpe_backend.SPECIAL
+    """The names that the settings say, else those of the kind; a `vocab` without these may have those of another."""
+    names = next((one for one in (_SPECIAL[kind], *_SPECIAL.values()) if one["cls"] in vocab), _SPECIAL[kind])
     return {which: _special_name(settings, which, name) for which, name in names.items()}
 
 

@@ -177,7 +177,7 @@ def by_hand(settings: EncoderConfig, head: Head, time: int) -> dict[str, int]:
             found[GHOSTS] += time * hidden * (middle // settings.fold_size) * bool(folds)
         found[AFTER] += time * (width + size * heads * on_heads) * inner
         found[FFN] += settings.num_ffn * time * inner * (2 * middle + fold * folds * on_heads)
-    if settings.pooler and head.has_pooler:
+    if settings.pooler and settings.pools(head):
         found[HEAD] += hidden * hidden
     found[HEAD] += (1 if head.reads_pooled else time) * hidden * head.num_labels
     return found
