@@ -14,6 +14,8 @@ from models_tf.processes import tied
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux for a signal at the end")
 ROOT = Path(__file__).parents[2]
 STARTS = (
+    # A shell starts what runs in its background with Ctrl-C ignored, and so would this process be.
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "import subprocess, sys; from models_tf.processes import tied; "
     "child = subprocess.Popen(tied(['sleep', '600'])); print(child.pid, flush=True); child.wait()"
 )
@@ -41,6 +43,7 @@ def test_a_tied_process_ends_with_its_parent(number):
         while not Path(f"/proc/{child}/cmdline").read_bytes().startswith(b"sleep") and time.monotonic() < end:
             time.sleep(0.02)
         parent.send_signal(number)
+        parent.wait(timeout=60)
     assert has_ended(child)
 
 

@@ -84,6 +84,7 @@ def check(source: Network, rewrite: Callable[[Network], Network], float32: float
             assert relative_error(answers(after, given), answers(before, given)) < tolerance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["classification", "base"])
 @pytest.mark.parametrize("rewrite", REWRITES)
 @pytest.mark.parametrize("variant", ["opt", "tiny"])
@@ -91,6 +92,7 @@ def test_a_rewrite_of_24_layers_computes_the_same(variant: str, rewrite: str, he
     check(deep(variant, head), REWRITES[rewrite])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["classification", "base"])
 @pytest.mark.parametrize("rewrite", NO_NORM_REWRITES)
 @pytest.mark.parametrize("variant", ["opt", "tiny"])
@@ -99,13 +101,13 @@ def test_moving_and_scaling_channels_of_24_layers_computes_the_same(variant: str
 
 
 @pytest.mark.parametrize("rewrite", REWRITES)
-@pytest.mark.parametrize("variant", [name for name in SHAPES if name not in ("opt", "tiny")])
+@pytest.mark.parametrize("variant", SHAPES)
 def test_a_rewrite_of_any_variant_computes_the_same(variant: str, rewrite: str) -> None:
     check(network(config(variant), HEADS["classification"]), REWRITES[rewrite])
 
 
 @pytest.mark.parametrize("rewrite", NO_NORM_REWRITES)
-@pytest.mark.parametrize("variant", [name for name in NO_NORM if name not in ("opt", "tiny")])
+@pytest.mark.parametrize("variant", NO_NORM)
 def test_moving_and_scaling_channels_of_any_variant_computes_the_same(variant: str, rewrite: str) -> None:
     check(network(config(variant), HEADS["classification"]), NO_NORM_REWRITES[rewrite])
 
