@@ -1,5 +1,6 @@
 """The table of families shows what was measured, and int8 costs at most half a point or is within the interval."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,13 @@ def test_quantization_costs_at_most_half_a_point_or_what_chance_could(file: dict
     assert file["drop"] <= 0.5 or file["interval"][0] <= file["float"] <= file["interval"][1]
 
 
-def test_every_family_of_the_page_was_measured_in_both_formats() -> None:
-    for family in ("distilbert", "electra", "roberta", "xlm-roberta"):
-        endings = sorted(file["file"] for file in FILES if file["family"] == family)
-        assert endings == [
+@pytest.mark.parametrize("family", ["distilbert", "electra", "roberta", "xlm-roberta"])
+def test_a_family_was_measured_in_both_formats_or_the_page_says_that_it_was_not(family: str) -> None:
+    found = sorted(file["file"] for file in FILES if file["family"] == family)
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    (missing,) = re.findall(r"Not measured on real text yet: ([^.]*)\.", text) or [""]
+    assert (family in missing.split(", ")) == (not found)
+    if found:
+        assert found == [
             f"model_{recipe}.{ending}" for recipe in ("int8", "int8_dynamic") for ending in ("onnx", "tflite")
         ]
