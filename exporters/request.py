@@ -17,7 +17,7 @@ from models_tf import limits, registry
 from models_tf.bounded_files import what_is
 from models_tf.checkpoints.json_text import read_json_file
 from models_tf.compress.settings import Compression
-from models_tf.data import DEFAULT_SEPARATOR, check_separator
+from models_tf.data import DEFAULT_SEPARATOR, check_separator, check_threshold
 from models_tf.errors import InputError, naming_fields
 from models_tf.folders.real_path import real_path
 from quantize import recipe as recipes
@@ -60,6 +60,7 @@ class ExportRequest:
     `graphs` are the kinds of files of a projection model (default: all that its projection can have), `max_bytes` is
     what they read of a text (default: by the rows), and `outputs` says what bytes-in files answer.
     `io` is the type of features and answers (`exporters/formats/io.py`; default: that of the recipe).
+    `label_threshold` is the probability from which a model with several labels per text gives a label (default 0.5).
     `mediapipe` adds a file of a classifier in the form that MediaPipe's TextClassifier takes.
     `min_runtime` is a TensorFlow Lite, 2.14 say, that must run every .tflite file.
     `license` and `language` are for the model card, which cannot know them.
@@ -77,6 +78,7 @@ class ExportRequest:
     text_pair_column: str | None = None
     label_column: str | None = None
     label_separator: str = DEFAULT_SEPARATOR
+    label_threshold: float | None = None
     max_seq_len: int | None = None
     graphs: tuple[str, ...] | None = None
     max_bytes: int | None = None
@@ -118,6 +120,7 @@ class ExportRequest:
         else:
             self._check_projection()
         check_separator(self.label_separator)
+        check_threshold(self.label_threshold)
         self._check_io()
         self._check_min_runtime()
         self._check_card()

@@ -17,8 +17,10 @@ import numpy as np
 from exporters.report.json_lists import short_lists
 from models_tf.checkpoints.atomic_files import write_files
 from models_tf.checkpoints.json_text import read_json_file
+from models_tf.data import DEFAULT_THRESHOLD
 from models_tf.errors import InputError
 from models_tf.folders.manifest import entry_of
+from models_tf.tasks import several_labels
 from models_tf.tasks.judged import STATISTICS
 
 VERSION = 1
@@ -48,6 +50,7 @@ class Entry:
     answers: tuple[str, ...]
     counts: np.ndarray
     speed: Speed | None = None
+    label_threshold: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +157,8 @@ def _document(entry: Entry) -> dict[str, Any]:
         "answers": list(entry.answers),
         "counts": [[_plain(value) for value in row] for row in entry.counts.tolist()],
     }
+    if entry.label_threshold is not None:
+        found["label_threshold"] = entry.label_threshold
     if entry.speed is not None:
         found["speed"] = vars(entry.speed)
     return found
@@ -185,6 +190,8 @@ def _entry(entry: dict[str, Any]) -> Entry:
     value = STATISTICS[entry["metric"]](counts)
     if not math.isclose(value, float(entry["value"]), abs_tol=1e-6):
         raise ValueError(f"the counts give {value:.4f}, not {float(entry['value']):.4f}")
+    several = entry["metric"] == several_labels.METRIC
+    threshold = entry.get("label_threshold", DEFAULT_THRESHOLD if several else None)
     speed = entry.get("speed")
     return Entry(
         sha256=str(entry["sha256"]),
@@ -193,6 +200,7 @@ def _entry(entry: dict[str, Any]) -> Entry:
         value=value,
         answers=answers,
         counts=counts,
+        label_threshold=None if threshold is None else _positive(threshold),
         speed=None
         if speed is None
         else Speed(cpu=str(speed["cpu"]), ratio=_positive(speed["ratio"]), median_ms=_positive(speed["median_ms"])),
@@ -206,7 +214,7 @@ def _texts(values: Iterable[Any]) -> None:
 
 def _positive(value: Any) -> float:
     if not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ValueError(f"speed {_shown(value)}")
+        raise ValueError(f"{_shown(value)} in place of a positive number")
     return float(value)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exporters.request_fields import check_fields
-from models_tf.data import DEFAULT_SEPARATOR, check_separator
+from models_tf.data import DEFAULT_SEPARATOR, check_separator, check_threshold
 from models_tf.errors import InputError, naming_fields
 
 
@@ -16,7 +16,8 @@ class CheckRequest:
     `baseline` is a JSON file that an earlier check wrote with `update_baseline`; `against` is another model file or
     folder, for a comparison without a baseline. At most `max_drop` points may be lost beyond chance (default 0), or
     with `strict` on these very rows. `max_size_bytes` limits every file, `max_latency_ratio` its time as a multiple of
-    the baseline's or the other file's. A wrong type or combination is an InputError.
+    the baseline's or the other file's. `label_threshold` is the probability from which a label counts, where a text may
+    have several (default 0.5). A wrong type or combination is an InputError.
     """
 
     model: Path
@@ -33,12 +34,14 @@ class CheckRequest:
     text_pair_column: str | None = None
     label_column: str | None = None
     label_separator: str = DEFAULT_SEPARATOR
+    label_threshold: float | None = None
     seed: int = 0
 
     @naming_fields()
     def __post_init__(self) -> None:
         check_fields(self)
         check_separator(self.label_separator)
+        check_threshold(self.label_threshold)
         compared = self.baseline is not None or self.against is not None
         if self.baseline is not None and self.against is not None:
             raise InputError("A check takes --baseline or --against. Received: both.")

@@ -3,7 +3,8 @@
 import dataclasses
 import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from exporters.checking.paired import Drop
@@ -41,7 +42,8 @@ class Timing:
 class CheckedFile:
     """`value` with its 95 % interval is the score in points; `n` rows, sentences or questions were judged.
 
-    `flips` are the first of the `flipped` answers that got worse.
+    `more` are further metrics by name; `label_threshold` is the probability from which a label counts, where a text may
+    have several. `flips` are the first of the `flipped` answers that got worse.
     """
 
     name: str
@@ -57,6 +59,8 @@ class CheckedFile:
     flips: tuple[Flip, ...] = ()
     flipped: int = 0
     timing: Timing | None = None
+    more: Mapping[str, float] = field(default_factory=dict)
+    label_threshold: float | None = None
 
 
 class Judged(ABC):

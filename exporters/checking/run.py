@@ -26,7 +26,7 @@ from models_tf.bounded_files import what_is
 from models_tf.errors import InputError, naming_fields
 from models_tf.tasks.judged import STATISTICS, Judged
 from models_tf.tasks.rows import Columns
-from models_tf.tasks.score import Score
+from models_tf.tasks.score import Score, metric_title
 
 _CHUNK_ROWS = 256
 _MOST_FLIPS = 10
@@ -104,7 +104,13 @@ class _Rows:
     def _new(self, shipped: Shipped) -> Examples:
         request = self.request
         columns = Columns(text=request.text_column, pair=request.text_pair_column, label=request.label_column)
-        examples = shipped_rows.read(shipped, self.data, columns=columns, label_separator=request.label_separator)
+        examples = shipped_rows.read(
+            shipped,
+            self.data,
+            columns=columns,
+            label_separator=request.label_separator,
+            label_threshold=request.label_threshold,
+        )
         if not examples.labelled:
             raise InputError(f"--data must have answers to score with. Received: {self.data}, which has none.")
         if request.rows is None or request.rows >= len(examples):
@@ -122,9 +128,10 @@ def _score(shipped: Shipped, examples: Examples, *, reader: _Rows, other: Path |
         if other is not None:
             opened = open_one(other)
             second = _Open.of(opened, reader.read(opened), open_files)
-            before = _entry(opened, second.judge(request.seed)[0], None)
+            before = _entry(opened, *second.judge(request.seed), None)
         measured = speed.measure(own.times, None if second is None else second.times) if timed else None
-    drop = None if before is None else _drop(before, judged, request, shipped.path.name)
+    after = _entry(shipped, judged, score, None if measured is None else measured.speed)
+    drop = None if before is None else _drop(before, after, judged, request, shipped.path.name)
     changed = None if before is None else _changed(before, judged)
     timing, notes = (None, ()) if measured is None else speed.compare(measured, None if entry is None else entry.speed)
     low, high = score.interval or (score.value, score.value)
@@ -142,9 +149,10 @@ def _score(shipped: Shipped, examples: Examples, *, reader: _Rows, other: Path |
         flips=() if changed is None else changed.shown[: min(changed.worse, _MOST_FLIPS)],
         flipped=0 if changed is None else changed.worse,
         timing=timing,
+        more=_more(score),
+        label_threshold=score.label_threshold,
     )
-    made = None if measured is None else measured.speed
-    return _Scored(file=file, entry=_entry(shipped, judged, made), notes=notes)
+    return _Scored(file=file, entry=after, notes=notes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,11 +177,17 @@ class _Open:
         return self.run.times(next(iter(self.examples.chunks(1))), rounds)
 
 
-def _drop(before: Entry, judged: Judged, request: CheckRequest, name: str) -> Drop:
-    if before.metric != judged.metric or len(before.counts) != len(judged):
+def _more(score: Score) -> dict[str, float]:
+    exact = {} if score.exact_match is None else {"exact_match": score.exact_match}
+    return {**score.more, **exact}
+
+
+def _drop(before: Entry, after: Entry, judged: Judged, request: CheckRequest, name: str) -> Drop:
+    titles = [metric_title(one.metric, one.label_threshold) for one in (before, after)]
+    if titles[0] != titles[1] or len(before.counts) != len(judged):
         raise InputError(
-            f"{name} must be scored like what it is compared with: {before.metric} of {len(before.counts)} rows. "
-            f"Received: {judged.metric} of {len(judged)}."
+            f"{name} must be scored like what it is compared with: {titles[0]} of {len(before.counts)} rows. "
+            f"Received: {titles[1]} of {len(judged)}."
         )
     limit = request.max_drop or 0.0
     if judged.right_or_wrong:
@@ -188,7 +202,7 @@ def _changed(before: Entry, judged: Judged) -> Flipped | None:
     return flipped(dataclasses.replace(judged, answers=before.answers, counts=before.counts), judged)
 
 
-def _entry(shipped: Shipped, judged: Judged, measured: baselines.Speed | None) -> Entry:
+def _entry(shipped: Shipped, judged: Judged, score: Score, measured: baselines.Speed | None) -> Entry:
     return Entry(
         sha256=hashlib.sha256(shipped.file.content).hexdigest(),
         size_bytes=shipped.file.size_bytes,
@@ -197,6 +211,7 @@ def _entry(shipped: Shipped, judged: Judged, measured: baselines.Speed | None) -
         answers=judged.answers,
         counts=judged.counts,
         speed=measured,
+        label_threshold=score.label_threshold,
     )
 
 

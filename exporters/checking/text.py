@@ -70,11 +70,14 @@ def verdict(result: CheckResult) -> str:
 def score(file: CheckedFile) -> str:
     unit = metric_unit(file.metric)
     return (
-        f"{metric_title(file.metric)} {file.value:.2f}{unit} of {file.n} rows (95 %: {file.low:.2f} to {file.high:.2f})"
+        f"{metric_title(file.metric, file.label_threshold)} {file.value:.2f}{unit} of {file.n} rows "
+        f"(95 %: {file.low:.2f} to {file.high:.2f})"
     )
 
 
 def _details(file: CheckedFile) -> Iterator[str]:
+    if file.more:
+        yield f"also: {', '.join(f'{metric_title(name)} {value:.2f}' for name, value in file.more.items())}"
     for one in file.verdicts:
         yield f"{one.gate}: {'ok' if one.passed else 'FAIL'}, {one.message}"
     needed = None if file.drop is None or file.drop.is_real else file.drop.needed_rows

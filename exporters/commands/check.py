@@ -62,6 +62,7 @@ def add_arguments(parser: Parser) -> None:
     rows.add_argument(
         "--label-separator", metavar="TEXT", help=f"separator between labels of one row (default {DEFAULT_SEPARATOR})"
     )
+    flags.add_label_threshold(rows)
     rows.add_argument("--seed", type=int, metavar="N", help="seed for resampling rows (default 0)")
     ci = parser.add_argument_group("for CI servers")
     ci.add_argument("--junit", type=Path, metavar="FILE", help="also write the verdicts as JUnit XML")
@@ -96,7 +97,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _run_arch(options: argparse.Namespace, terminal: Terminal) -> int:
-    for name in ("against", "max_drop", "strict", "max_size", "max_latency_ratio", "seed"):
+    for name in ("against", "max_drop", "strict", "max_size", "max_latency_ratio", "label_threshold", "seed"):
         if getattr(options, name) not in (None, False):
             flag = f"--{name.replace('_', '-')}"
             raise InputError(f"{flag} judges scores, which --arch does not measure. Received: both.")

@@ -66,6 +66,7 @@ def add_arguments(parser: Parser) -> None:
         metavar="TEXT",
         help="separator between labels of one row (default |)",
     )
+    flags.add_label_threshold(data)
     model = parser.add_argument_group("model and graph")
     model.add_argument(
         "--task",

@@ -5,6 +5,7 @@ from typing import Any
 
 from exporters.request import TARGETS
 from models_tf import registry
+from models_tf.data import DEFAULT_THRESHOLD
 from models_tf.errors import InputError
 from models_tf.folders.output_path import check_path
 from models_tf.tasks import TASKS
@@ -25,6 +26,15 @@ def add_columns(group: Any, *, label: bool = True) -> None:
         group.add_argument(
             "--label-column", metavar="NAME", help="column with the label (default label, intent, class or category)"
         )
+
+
+def add_label_threshold(group: Any) -> None:
+    group.add_argument(
+        "--label-threshold",
+        type=float,
+        metavar="P",
+        help=f"several labels per row: probability from which one counts (default {DEFAULT_THRESHOLD})",
+    )
 
 
 def add_rows(group: Any) -> None:

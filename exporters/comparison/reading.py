@@ -7,8 +7,11 @@ from typing import Any
 
 from exporters.comparison.candidate import Accuracy, Candidate, Source, interval
 from models_tf.checkpoints.json_text import read_json_file
+from models_tf.data import DEFAULT_THRESHOLD
 from models_tf.errors import InputError
 from models_tf.folders.real_path import real_path
+from models_tf.tasks import several_labels
+from models_tf.tasks.score import metric_title
 
 REPORT = "report.json"
 VERSIONS = (1, 2)
@@ -109,6 +112,9 @@ def _data_identity(report: Mapping[str, Any], path: str, rows: Any) -> str:
 
 def _accuracy(score: Mapping[str, Any]) -> Accuracy:
     metric, value, n = _text(score["metric"]), _number(score["value"]), _count(score["n"])
+    threshold = score.get("label_threshold", DEFAULT_THRESHOLD if metric == several_labels.METRIC else None)
+    if threshold is not None:  # at another threshold it is another metric
+        metric = metric_title(metric, _number(threshold))
     given = score.get("interval")
     low, high = map(_number, given) if given else interval(metric, value, n, _number(score["standard_error"]))
     return Accuracy(metric=metric, value=value, n=n, low=low, high=high)

@@ -11,11 +11,12 @@ import numpy as np
 
 from exporters.formats.runners import Feed, Outputs
 from exporters.formats.tensor_names import FEATURES, LOGITS, TEXT
-from exporters.verification.evaluate import score
-from models_tf.data import DEFAULT_SEPARATOR, Row, labels_of, read_table
+from exporters.verification.evaluate import accuracy
+from models_tf.data import DEFAULT_SEPARATOR, DEFAULT_THRESHOLD, Row, labels_of, read_table
 from models_tf.data.held import hold, text_bytes
 from models_tf.data.text import clean_text
 from models_tf.errors import InputError
+from models_tf.tasks import several_labels
 from models_tf.tasks.decisions import Decisions
 from models_tf.tasks.judged import Judged, of_labels
 from models_tf.tasks.rows import GUESSED, Columns, Pick
@@ -63,6 +64,7 @@ class TextRows:
     labels: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     numbers: tuple[int, ...] = ()
+    label_threshold: float = DEFAULT_THRESHOLD  # with several labels a row
 
     @property
     def labelled(self) -> bool:
@@ -89,7 +91,9 @@ class TextRows:
     def score(self, outputs: Outputs, *, seed: int) -> Score:
         if self.targets is None:
             raise ValueError("Rows without labels cannot be scored.")
-        return score(outputs[LOGITS], self.targets, seed=seed)
+        if self.targets.ndim == 1:
+            return accuracy(outputs[LOGITS], self.targets)
+        return several_labels.score(outputs[LOGITS], self.targets, threshold=self.label_threshold, seed=seed)
 
     def judge(self, outputs: Outputs) -> Judged:
         """What was answered and what it counts, row by row."""
@@ -99,25 +103,13 @@ class TextRows:
         if self.targets.ndim == 1:
             predicted = np.where(np.isfinite(logits).all(axis=1), logits.argmax(axis=1), -1)
             return of_labels(predicted, self.targets, self.labels, self.keys)
-        chosen = logits > 0  # a sigmoid above one half
-        return Judged(
-            metric="micro_f1",
-            texts=tuple(self.keys),
-            expected=tuple(self._names(row) for row in self.targets),
-            answers=tuple(self._names(row) for row in chosen),
-            counts=np.stack(
-                [(chosen & self.targets).sum(axis=1), chosen.sum(axis=1), self.targets.sum(axis=1)], axis=1
-            ).astype(np.float64),
-        )
+        return several_labels.judge(logits, self.targets, self.labels, self.keys, threshold=self.label_threshold)
 
     def decisions(self, outputs: Outputs) -> Decisions | None:
         """Every choice of one label; None with several labels a row."""
         if self.targets is None or self.targets.ndim != 1:
             return None
         return Decisions(labels=self.labels, targets=self.targets, logits=outputs[LOGITS])
-
-    def _names(self, chosen: np.ndarray) -> str:
-        return ", ".join(self.labels[number] for number in np.flatnonzero(chosen)) or "-"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +121,7 @@ class TextReader:
     project: Project | None
     columns: Columns = GUESSED
     label_separator: str = DEFAULT_SEPARATOR
+    label_threshold: float = DEFAULT_THRESHOLD
 
     def read(self, path: Path) -> TextRows:
         answers = _Answers(path, self.labels, self.label_separator if self.multi_label else None)
@@ -144,6 +137,7 @@ class TextReader:
             labels=tuple(self.labels),
             notes=held.note(path),
             numbers=tuple(place + 1 for place in held.places) if sampled else (),
+            label_threshold=self.label_threshold,
         )
 
     def read_texts(self, path: Path, pick: Pick | None = None) -> TextRows:

@@ -14,6 +14,7 @@ from models_tf.spec import MASK, SEGMENTS
 from models_tf.tasks.decisions import Decisions
 from models_tf.tasks.generated import generated_inputs
 from models_tf.tasks.judged import Judged
+from models_tf.tasks.multi_label import Several
 from models_tf.tasks.rows import GUESSED, Columns, Pick, TaskRows
 from models_tf.tasks.score import Score
 from models_tf.tokenizers.tokenizer import Tokenizer
@@ -117,6 +118,7 @@ class TokenReader:
     max_seq_len: int
     tokenizer: Tokenizer | None
     columns: Columns = GUESSED
+    several: Several | None = None  # texts may have several labels
 
     def read(self, path: Path) -> TokenRows:
         if self.task == BASE:
@@ -150,4 +152,5 @@ class TokenReader:
             columns=self.columns,
             labelled=labelled,
             pick=pick,
+            several=self.several,
         )

@@ -228,7 +228,7 @@ def _answers(checkpoint: EncoderCheckpoint, logits: np.ndarray) -> tuple[Answer,
     best = int(values.argmax())
     if checkpoint.problem_type == MULTI_LABEL:
         chances = 1 / (1 + np.exp(-values))
-        chosen = [number for number in range(len(values)) if chances[number] > _YES] or [best]
+        chosen = [number for number in range(len(values)) if chances[number] >= _YES] or [best]
     else:
         chances = np.exp(values - values.max())
         chances, chosen = chances / chances.sum(), [best]

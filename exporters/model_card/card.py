@@ -16,7 +16,6 @@ from exporters.model_card.front_matter import front_matter, pipeline_tag, shippe
 from exporters.report import figures, tables
 from exporters.report.escaping import markdown_code, markdown_text
 from exporters.report.report import Report
-from models_tf.tasks.score import metric_title
 
 FILE = "README.md"
 _SHOWN_LABELS = 20
@@ -144,7 +143,6 @@ def _use(files: Mapping[str, Signature], max_seq_len: int, task: str) -> list[st
 def _accuracy(report: Report) -> list[str]:
     if not report.accuracy:
         return ["Not measured."]
-    first = report.accuracy[0].score
     rows = [
         (
             markdown_text(stage.stage),
@@ -155,7 +153,7 @@ def _accuracy(report: Report) -> list[str]:
         )
         for stage in shipped_stages(report)
     ]
-    header = ("stage", metric_title(first.metric), "95 % interval", "change", "n")
+    header = ("stage", figures.metric_name(report), "95 % interval", "change", "n")
     return [
         f"On {report.data['eval_rows']} rows of {markdown_code(Path(report.data['eval_source']).name)}.",
         tables.markdown(header, rows),

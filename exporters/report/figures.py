@@ -44,7 +44,16 @@ def verdict(report: Report) -> str:
 
 
 def metric_name(report: Report) -> str:
-    return metric_title(report.accuracy[0].score.metric) if report.accuracy else ""
+    """Of the first stage, with its threshold where a text may have several labels."""
+    if not report.accuracy:
+        return ""
+    score = report.accuracy[0].score
+    return metric_title(score.metric, score.label_threshold)
+
+
+def further_metrics(report: Report) -> list[str]:
+    """What `more` of each score holds."""
+    return [metric_title(name) for name in report.accuracy[0].score.more] if report.accuracy else []
 
 
 def points(score: Score) -> str:

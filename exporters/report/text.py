@@ -15,7 +15,6 @@ from exporters.report.compression import compression_line
 from exporters.report.escaping import markdown_code, markdown_text
 from exporters.report.report import Report
 from exporters.verification.quality import Flip
-from models_tf.tasks.score import metric_title
 
 _SHOWN_FLIPS, _SHOWN_CONFUSIONS = 10, 5
 # Texts in a comment; report.html shows more of them.
@@ -102,7 +101,7 @@ def _accuracy(report: Report) -> str:
         rows.append(
             (stage.stage, value, figures.interval(stage.score), figures.change(stage), str(stage.score.n), *more)
         )
-    names = map(metric_title, report.accuracy[0].score.more)
+    names = figures.further_metrics(report)
     return tables.markdown(("stage", figures.metric_name(report), "95 % interval", "change", "n", *names), rows)
 
 

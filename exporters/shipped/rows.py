@@ -6,27 +6,35 @@ from exporters.data.rows import Examples, Reader
 from exporters.data.text_rows import Project, TextReader
 from exporters.data.token_rows import TokenReader
 from exporters.shipped.model import Shipped
+from models_tf.data import DEFAULT_THRESHOLD, check_threshold_use
 from models_tf.errors import InputError
+from models_tf.tasks.multi_label import Several
 from models_tf.tasks.rows import Columns
 
 
-def read(shipped: Shipped, data: Path, *, columns: Columns, label_separator: str) -> Examples:
+def read(
+    shipped: Shipped, data: Path, *, columns: Columns, label_separator: str, label_threshold: float | None = None
+) -> Examples:
     """Labelled rows."""
     if not data.exists():
         raise InputError(f"--data must be a file with labelled rows. Received: {data} (no such file).")
-    return reader(shipped, columns=columns, label_separator=label_separator).read(data)
+    received = f"{shipped.path.name}, which gives one label"
+    check_threshold_use(label_threshold, multi_label=shipped.multi_label, received=received)
+    several = Several(separator=label_separator, threshold=label_threshold or DEFAULT_THRESHOLD)
+    return _reader(shipped, columns=columns, several=several).read(data)
 
 
-def reader(shipped: Shipped, *, columns: Columns, label_separator: str) -> Reader:
+def _reader(shipped: Shipped, *, columns: Columns, several: Several) -> Reader:
     if shipped.task is None:
         return TextReader(
             labels=shipped.labels,
             multi_label=shipped.multi_label,
             project=_projection(shipped),
             columns=columns,
-            label_separator=label_separator,
+            label_separator=several.separator,
+            label_threshold=several.threshold,
         )
-    return _token_reader(shipped, columns)
+    return _token_reader(shipped, columns, several)
 
 
 def _projection(shipped: Shipped) -> Project | None:
@@ -46,15 +54,10 @@ def _projection(shipped: Shipped) -> Project | None:
     return lambda texts: host.project(texts)[0]
 
 
-def _token_reader(shipped: Shipped, columns: Columns) -> TokenReader:
+def _token_reader(shipped: Shipped, columns: Columns, several: Several) -> TokenReader:
     from models_tf.tokenizers.files import read_tokenizer_files
     from models_tf.tokenizers.tokenizer import Tokenizer
 
-    if shipped.multi_label:
-        raise InputError(
-            f"{shipped.path.name} gives several labels a row, which token models are not measured on. "
-            "Check a file with one label a row."
-        )
     tokenizer = Tokenizer.from_files(read_tokenizer_files(shipped.folder), f"Folder {shipped.folder}")
     if tokenizer.vocab_size != shipped.vocab_size:
         raise InputError(
@@ -69,4 +72,5 @@ def _token_reader(shipped: Shipped, columns: Columns) -> TokenReader:
         max_seq_len=shipped.max_seq_len,
         tokenizer=tokenizer,
         columns=columns,
+        several=several if shipped.multi_label else None,
     )

@@ -27,6 +27,7 @@ from exporters.verification.latency import LENGTHS
 from exporters.verification.verify import Check
 from models_tf.checkpoints import projection as projection_checkpoint
 from models_tf.checkpoints.projection import ProjectionCheckpoint
+from models_tf.data import DEFAULT_THRESHOLD, ONE_LABEL, check_threshold_use
 from models_tf.errors import InputError
 from models_tf.folders.real_path import real_path
 from models_tf.ops.projection.config import ProjectionConfig
@@ -48,6 +49,7 @@ class ProjectionSource:
     @classmethod
     def load(cls, request: ExportRequest) -> "ProjectionSource":
         checkpoint = _checkpoint(request)
+        check_threshold_use(request.label_threshold, multi_label=checkpoint.config.multi_label, received=ONE_LABEL)
         projection = _projection(checkpoint)
         graphs, left_out = _graphs(request, projection)
         notes = (*interruption(request.checkpoint_folder), *left_out)
@@ -64,6 +66,7 @@ class ProjectionSource:
             project=None,  # it reads as much of a text as the rows ask for
             columns=self.request.columns,
             label_separator=self.request.label_separator,
+            label_threshold=self.request.label_threshold or DEFAULT_THRESHOLD,
         )
         bundled = self.request.checkpoint_folder if self.request.checkpoint is None else None
         loaded = rows.load(self.request, reader, calibrate=calibrate, bundled=bundled)

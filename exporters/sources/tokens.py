@@ -40,11 +40,13 @@ from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import sequence_length
 from models_tf.checkpoints.tensors_on_disk import TensorFile, TensorsOnDisk
 from models_tf.compress.settings import Compression
+from models_tf.data import DEFAULT_THRESHOLD, ONE_LABEL, check_threshold_use
 from models_tf.encoder.heads import BASE, CLASSIFICATION, ORDER_LABELS, SENTENCE_ORDER, TOKEN_CLASSIFICATION
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tasks import REGRESSION, head_of_task, task_of_head
+from models_tf.tasks.multi_label import Several
 from models_tf.tokenizers.backend import BYTE_PAIRS
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.state import interruption
@@ -118,6 +120,18 @@ class TokenSource:
     def files(self) -> tuple[Path, ...]:
         return self.checkpoint.files
 
+    @property
+    def multi_label(self) -> bool:
+        """Whether a text may have several labels, or none."""
+        return _gives_several(self.checkpoint)
+
+    @property
+    def _several(self) -> Several | None:
+        if not self.multi_label:
+            return None
+        request = self.request
+        return Several(separator=request.label_separator, threshold=request.label_threshold or DEFAULT_THRESHOLD)
+
     def rows(self, *, calibrate: bool) -> Rows:
         reader = TokenReader(
             task=self.task,
@@ -127,6 +141,7 @@ class TokenSource:
             max_seq_len=self.max_seq_len,
             tokenizer=self.tokenizer,
             columns=self.request.columns,
+            several=self._several,
         )
         large = sum(value.size for value in self.checkpoint.tensors.values()) >= _LARGE
         calibrating = _LARGE_CALIBRATION_ROWS if large else rows.MAX_CALIBRATION_ROWS
@@ -242,7 +257,7 @@ class TokenModel:
             "bundled": False,
             "trained": checkpoint.trained,
             "num_labels": len(checkpoint.labels),
-            "multi_label": checkpoint.problem_type == MULTI_LABEL,
+            "multi_label": self.source.multi_label,
             "parameters": int(sum(value.size for value in checkpoint.tensors.values())),
             "max_seq_len": self.source.max_seq_len,
             "any_length": self.graph.any_length,
@@ -270,7 +285,7 @@ class TokenModel:
             inputs=self.graph.input_names,
             tokenizer=source.tokenizer,
             trained=source.checkpoint.trained,
-            multi_label=source.checkpoint.problem_type == MULTI_LABEL,
+            multi_label=source.multi_label,
             any_length=self.graph.any_length,
         )
         return files
@@ -382,8 +397,11 @@ def _compressed(
 
 
 def _task(request: ExportRequest, checkpoint: EncoderCheckpoint) -> str:
-    """The task of the head, which the request must not contradict; one label means a regression."""
-    own = task_of_head(checkpoint.head)
+    """The task of the head, which the request must not contradict; one label means a regression, or a choice of its own
+    where a text may have several.
+    """
+    several = _gives_several(checkpoint)
+    own = CLASSIFICATION if several else task_of_head(checkpoint.head)
     if request.task not in (None, own, BASE) and (request.task, tuple(checkpoint.labels)) != (
         SENTENCE_ORDER,
         ORDER_LABELS,
@@ -392,12 +410,12 @@ def _task(request: ExportRequest, checkpoint: EncoderCheckpoint) -> str:
             f"--task must be {own}, as the checkpoint's head has {checkpoint.head.num_labels} labels. "
             f"Received: {request.task}."
         )
-    if checkpoint.problem_type == MULTI_LABEL and request.eval_data is not None:
-        raise InputError(
-            "The checkpoint gives several labels a row, which token models are not measured on: give "
-            f"--calibration-data FILE instead. Received: --eval-data {request.eval_data}."
-        )
+    check_threshold_use(request.label_threshold, multi_label=several, received=ONE_LABEL)
     return own
+
+
+def _gives_several(checkpoint: EncoderCheckpoint) -> bool:
+    return checkpoint.head.kind == CLASSIFICATION and checkpoint.problem_type == MULTI_LABEL
 
 
 def _shown(rows: Rows) -> dict[str, np.ndarray]:

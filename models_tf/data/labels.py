@@ -7,6 +7,8 @@ from models_tf.data.table import Row
 from models_tf.errors import InputError
 
 DEFAULT_SEPARATOR = "|"
+# The probability from which a label counts, where a text may have several.
+DEFAULT_THRESHOLD = 0.5
 # Controls, line separators, halves of a surrogate pair and the byte order mark: a line of labels.txt loses them.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")
 
@@ -42,3 +44,20 @@ def is_storable(label: str) -> bool:
 def check_separator(separator: str) -> None:
     if not separator:
         raise InputError("--label-separator must not be empty. Received: ''.")
+
+
+def check_threshold(threshold: float | None) -> None:
+    if threshold is not None and not 0.0 < threshold < 1.0:
+        raise InputError(f"--label-threshold must be a probability between 0 and 1. Received: {threshold:g}.")
+
+
+# A checkpoint that no threshold is for.
+ONE_LABEL = "a checkpoint with one label per text"
+
+
+def check_threshold_use(threshold: float | None, *, multi_label: bool, received: str) -> None:
+    """A threshold chooses among several labels; of one label per text the largest counts."""
+    if threshold is not None and not multi_label:
+        raise InputError(
+            f"--label-threshold is for models that give a text several labels. Received: {received}; leave it out."
+        )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from models_tf.data import Row, TaggedRow
     from models_tf.data.tag_scheme import TagScheme
     from models_tf.tasks.classification import LabelNames, Numbers
+    from models_tf.tasks.multi_label import LabelSets, Several
     from models_tf.tasks.rows import Columns, Pick, TaskRows
     from models_tf.tokenizers.tokenizer import Tokenizer
 
@@ -79,10 +80,11 @@ def read_rows(
     columns: "Columns | None" = None,
     labelled: bool = True,
     parsed: "list[Row] | list[TaggedRow] | None" = None,
-    seen: "LabelNames | Numbers | TagScheme | None" = None,
+    seen: "LabelNames | LabelSets | Numbers | TagScheme | None" = None,
     doc_stride: int = 128,
     max_query_len: int = 64,
     pick: "Pick | None" = None,
+    several: "Several | None" = None,
 ) -> "TaskRows":
     """The rows of a file as inputs of a model with this head.
 
@@ -90,7 +92,7 @@ def read_rows(
     result of `parse_file`, if the file was read before: these rows are all used; where they are a part of a file,
     `seen` has the labels of all of it. Of a file that is larger than the limits `rows` and `held_bytes` allow, a sample
     is used. `doc_stride` and `max_query_len` are for the windows of question answering. Rows that `pick` leaves out are
-    not tokenized where that can be avoided.
+    not tokenized where that can be avoided. With `several`, texts of a classification have several labels, or none.
     """
     from models_tf.data.held import hold
     from models_tf.data.tag_scheme import TagScheme
@@ -109,7 +111,7 @@ def read_rows(
             max_query_len=max_query_len,
             labelled=labelled,
         )
-    elif task in (CLASSIFICATION, SENTENCE_ORDER) and sentence_order.reads(path, labels):
+    elif several is None and task in (CLASSIFICATION, SENTENCE_ORDER) and sentence_order.reads(path, labels):
         whole = sentence_order.read_order(path, tokenizer=tokenizer, max_len=max_len)
     if whole is not None:
         return whole if pick is None else whole.take(pick(len(whole)))
@@ -119,6 +121,8 @@ def read_rows(
         REGRESSION: (classification.read_regression, classification.Numbers),
         TOKEN_CLASSIFICATION: (tagging.read_tagging, TagScheme),
     }
+    if several is not None:
+        readers[CLASSIFICATION] = several.read, several.watcher
     read, watcher = readers[task]
     own: dict[str, Any] = {"tokenizer": tokenizer, "labels": labels, "max_len": max_len, "labelled": labelled}
     if parsed is not None:

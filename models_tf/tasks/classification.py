@@ -1,13 +1,13 @@
 """Classification and regression of sentences and of sentence pairs: rows from TSV, CSV or JSON lines, and their scores.
 
-Leaves out several labels per row.
+Several labels per row are in `multi_label.py`.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -161,7 +161,7 @@ def read_classification(
             )
         numbered = dict(zip(seen.first, numbers, strict=True))
         targets = {LOGITS: np.array([numbered[name] for name in found], np.int32)}
-    return _encode(ClassificationRows, rows, path, tokenizer, max_len, labels=labels, targets=targets, notes=notes)
+    return encode_texts(ClassificationRows, rows, path, tokenizer, max_len, labels=labels, targets=targets, notes=notes)
 
 
 class Numbers:
@@ -187,7 +187,7 @@ def read_regression(
     seen: Numbers | None = None,  # noqa: ARG001 - as the other readers
 ) -> RegressionRows:
     targets = {LOGITS: np.array([_number(row, path) for row in rows], np.float32)} if labelled else None
-    return _encode(RegressionRows, rows, path, tokenizer, max_len, labels=labels, targets=targets)
+    return encode_texts(RegressionRows, rows, path, tokenizer, max_len, labels=labels, targets=targets)
 
 
 def stream(path: Path, columns: Columns, label_guesses: tuple[str, ...], labelled: bool) -> Iterator[Row]:
@@ -219,7 +219,7 @@ def _is_empty(row: Row) -> bool:
     return not row.text.strip() or (row.pair is not None and not row.pair.strip())
 
 
-def _encode(
+def encode_texts(
     kind: type[_Rows],
     rows: list[Row],
     path: Path,
@@ -229,8 +229,9 @@ def _encode(
     labels: Sequence[str],
     targets: dict[str, np.ndarray] | None,
     notes: tuple[str, ...] = (),
+    **own: Any,
 ) -> _Rows:
-    """The texts as inputs of a model, with their targets."""
+    """The texts as inputs of a model, with their targets; fields that only this kind has are `own`."""
     keys = texts = [clean_text(row.text) for row in rows]
     pairs = None if rows[0].pair is None else [clean_text(row.pair or "") for row in rows]
     if pairs is not None:
@@ -244,6 +245,7 @@ def _encode(
         targets=targets,
         pairs=pairs is not None,
         notes=(*notes, *cut_rows(inputs, path)),
+        **own,
     )
 
 

@@ -12,6 +12,7 @@ class Score:
     """In percent (points); a correlation times 100. `interval` is the 95 % interval of `value`.
 
     `exact_match` only where a row has several labels or an answer has a text; `more` holds further metrics by name.
+    `label_threshold` is the probability from which a label is chosen, where a row has several.
     """
 
     metric: str
@@ -21,9 +22,12 @@ class Score:
     exact_match: float | None = None
     more: Mapping[str, float] = field(default_factory=dict)
     interval: tuple[float, float] | None = None
+    label_threshold: float | None = None
 
 
-def metric_title(metric: str) -> str:
+def metric_title(metric: str, label_threshold: float | None = None) -> str:
+    if label_threshold is not None:
+        return f"{metric} at {label_threshold:g}"
     return f"{metric} x 100" if metric in _CORRELATIONS else metric
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from models_tf import registry
 from models_tf.bounded_files import read_document
 from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint, OpenCheckpoint
 from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
@@ -46,10 +47,16 @@ def tokenizer_files(
 def stored_student(
     start: OpenCheckpoint, settings: TokenSettings, labels: Sequence[str], overrides: Sequence[str]
 ) -> EncoderCheckpoint:
-    """The checkpoint's weights, with a new head if it has none for these labels. `overrides` may only set dropouts."""
+    """The checkpoint's weights, with a new head if it has none for these labels. `overrides` may only set dropouts.
+
+    A head that gave several labels learns to give one.
+    """
     head = HEAD_OF_TASK[settings.task]
     student = start.read(head=head, new_head_labels=labels, seed=settings.seed)
-    return dataclasses.replace(student, config=_with_dropouts(student.config, overrides))
+    document = dict(student.document)
+    if student.problem_type == MULTI_LABEL:
+        del document["problem_type"]
+    return dataclasses.replace(student, config=_with_dropouts(student.config, overrides), document=document)
 
 
 def new_student(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from models_tf.checkpoints import encoder as checkpoint
+from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.vocabulary import in_vocabulary_of
 from models_tf.encoder.batches import Predictor
@@ -51,6 +52,8 @@ def load_teacher(folder: Path, settings: TokenSettings) -> EncoderCheckpoint:
             f"--teacher must be a model for {task}. Received: {folder}, a {teacher.head.kind} model"
             + (f" with {len(teacher.labels)} labels." if teacher.labels else ".")
         )
+    if teacher.problem_type == MULTI_LABEL:
+        raise InputError(f"--teacher must give a text one label, as the student does. Received: {folder}, several.")
     return teacher
 
 

@@ -21,6 +21,7 @@ from models_tf.spec import IDS, LOGITS, MASK, SEGMENTS
 from models_tf.tasks import read_rows
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.teacher_start import start_from_teacher
+from support.checkpoint_folders import edit_document
 from support.export_command import everything_under
 from support.token_training import (
     BAD,
@@ -308,6 +309,16 @@ def test_a_full_disk_leaves_whole_files_only(files: Path, tmp_path: Path, monkey
     assert everything_under(tmp_path / "m") == [
         "config.json", "model.safetensors", "training.json", "vocab.txt",
     ]  # fmt: skip
+
+
+def test_a_head_of_several_labels_learns_to_give_one_and_does_not_teach(files: Path, tmp_path: Path) -> None:
+    train(files, tmp_path / "start", epochs=1)
+    edit_document(tmp_path / "start", problem_type="multi_label_classification")
+    train(files, tmp_path / "tuned", model="mobilebert", checkpoint=tmp_path / "start", epochs=1)
+    assert checkpoint.load(tmp_path / "tuned").problem_type is None
+    with pytest.raises(InputError, match="`teacher` must give a text one label, as the student does"):
+        train(files, tmp_path / "taught", teacher=[tmp_path / "start"], epochs=1)
+    assert not (tmp_path / "taught").exists()
 
 
 @pytest.mark.parametrize(
