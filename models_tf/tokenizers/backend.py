@@ -1,8 +1,8 @@
 """A tokenizer of the `tokenizers` package from a checkpoint's files.
 
-tokenizer.json decides where there is one; otherwise spiece.model (SentencePiece, see `spiece_backend.py`), vocab.txt
-(WordPiece, see `wordpiece_backend.py`) or vocab.json with merges.txt (byte pairs, see `bpe_backend.py`), each with
-tokenizer_config.json.
+tokenizer.json decides where there is one; otherwise spiece.model (SentencePiece, see `spiece_backend.py`),
+sentencepiece.bpe.model (XLM-RoBERTa's, see `xlmr_backend.py`), vocab.txt (WordPiece, see `wordpiece_backend.py`) or
+vocab.json with merges.txt (byte pairs, see `bpe_backend.py`), each with tokenizer_config.json.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
-from models_tf.tokenizers import bpe_backend, spiece_backend, wordpiece_backend
-from models_tf.tokenizers.files import MERGES, PIECES, SETTINGS, SPECIAL_TOKENS, SPIECE, TOKENIZER, VOCAB
+from models_tf.tokenizers import bpe_backend, spiece_backend, wordpiece_backend, xlmr_backend
+from models_tf.tokenizers.files import (
+    MERGES,
+    PIECES,
+    SETTINGS,
+    SPECIAL_TOKENS,
+    SPIECE,
+    TOKENIZER,
+    VOCAB,
+    XLMR_SPIECE,
+)
 from models_tf.tokenizers.spiece_file import read_spiece
 
 if TYPE_CHECKING:
@@ -46,6 +55,10 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
         special = _special(settings, SENTENCEPIECE)
         backend = _from_spiece(files[SPIECE], settings, special)
         return MadeBackend(backend=backend, kind=SENTENCEPIECE, file=SPIECE, special=special)
+    if XLMR_SPIECE in files:
+        special = _special(settings, SENTENCEPIECE, xlmr_backend.FIRST)
+        backend = xlmr_backend.make_backend(read_spiece(files[XLMR_SPIECE], XLMR_SPIECE), special)
+        return MadeBackend(backend=backend, kind=SENTENCEPIECE, file=XLMR_SPIECE, special=special)
     if VOCAB in files:
         special = _special(settings, WORDPIECE)
         backend = _from_vocab(files[VOCAB], settings, special)
@@ -56,7 +69,8 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
         backend = bpe_backend.make_backend(files[PIECES], files[MERGES], special, add_prefix_space=prefix)
         return MadeBackend(backend=backend, kind=BYTE_PAIRS, file=PIECES, special=special)
     raise InputError(
-        f"{source} must have {TOKENIZER}, {SPIECE} (SentencePiece), {VOCAB} (WordPiece), or {PIECES} and {MERGES}. "
+        f"{source} must have {TOKENIZER}, {SPIECE} or {XLMR_SPIECE} (SentencePiece), {VOCAB} (WordPiece), or {PIECES} "
+        f"and {MERGES}. "
         f"Received: {', '.join(sorted(files)) or 'none of them'}. Copy the file from where the model came from."
     )
 

@@ -1,7 +1,8 @@
-"""Reads spiece.model, the file of a SentencePiece vocabulary: the few protobuf fields that tokens depend on.
+"""Reads spiece.model (XLM-RoBERTa: sentencepiece.bpe.model), the file of a SentencePiece vocabulary: the few protobuf
+fields that tokens depend on.
 
 Only the wire format is parsed, and every length is checked. Fields not named here are skipped, as protobuf requires.
-`spiece_backend.py` turns the result into a tokenizer.
+`spiece_backend.py` and `xlmr_backend.py` turn the result into a tokenizer.
 """
 
 import math
@@ -45,8 +46,15 @@ class Spiece:
         return next(number for number, (_, _, kind) in enumerate(self.pieces) if kind == UNKNOWN)
 
 
-def read_spiece(data: bytes) -> Spiece:
-    """A file that is broken, or asks for something unsupported, raises a one-line InputError."""
+def read_spiece(data: bytes, name: str = SPIECE) -> Spiece:
+    """A file that is broken, or asks for something unsupported, raises a one-line InputError with its `name`."""
+    try:
+        return _read(data)
+    except InputError as error:
+        raise InputError(str(error).replace(SPIECE, name)) from error
+
+
+def _read(data: bytes) -> Spiece:
     pieces: list[tuple[str, float, int]] = []
     character_map = b""
     for field, value in _fields(data, "the file"):
@@ -63,7 +71,9 @@ def read_spiece(data: bytes) -> Spiece:
                     )
             if algorithm != _UNIGRAM:
                 received = _ALGORITHMS.get(algorithm, str(algorithm))
-                raise InputError(f"{SPIECE} must be a Unigram model, as ALBERT's is. Received: one of {received}.")
+                raise InputError(
+                    f"{SPIECE} must be a Unigram model, as ALBERT's and XLM-RoBERTa's are. Received: one of {received}."
+                )
         elif field == _NORMALIZER:
             for part, inside in _fields(_message(value, "its normalizer"), "its normalizer"):
                 if part == _CHARACTER_MAP:

@@ -11,7 +11,7 @@ from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint, OpenCheckpoint
 from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
-from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB, read_tokenizer_files
+from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB, XLMR_SPIECE, read_tokenizer_files
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.overrides import parse_value, split_override
 from models_tf.training.token_settings import HEAD_OF_TASK, NO_VOCABULARY, TokenSettings
@@ -36,7 +36,8 @@ def tokenizer_files(
     if path is not None:
         if path.is_dir():
             return read_tokenizer_files(path), str(path)
-        return {_VOCABULARIES.get(path.suffix, VOCAB): read_document(path)}, str(path)
+        name = path.name if path.name == XLMR_SPIECE else _VOCABULARIES.get(path.suffix, VOCAB)
+        return {name: read_document(path)}, str(path)
     if start is not None:
         return start.tokenizer_files, str(settings.checkpoint)
     if teacher is not None and teacher.tokenizer_files:

@@ -207,7 +207,10 @@ def one_piece(data: bytes) -> bytes:
         (spiece_model(PIECES[2:]), "must have one unknown piece. Received: 0"),
         (one_piece(piece("new\u2581york".encode(), 0.0, 1)), "must have pieces that lie within a word"),
         (number(1, 3), "piece 0 of another type"),
-        (spiece_model(trainer=number(3, 2)), "must be a Unigram model, as ALBERT's is. Received: one of BPE"),
+        (
+            spiece_model(trainer=number(3, 2)),
+            "must be a Unigram model, as ALBERT's and XLM-RoBERTa's are. Received: one of BPE",
+        ),
         (spiece_model(trainer=number(35, 1)), "`byte_fallback` must be false"),
         (spiece_model(normalizer=number(3, 0)), "`add_dummy_prefix` must be true"),
         (spiece_model(normalizer=message(2, b"\x10\x00")), "a character map that is cut"),
