@@ -72,16 +72,16 @@ def split(config: EncoderConfig) -> dict[str, Any]:
     return fields_of(config) | {"embedding_size": config.embedding_size if factorised else 0}
 
 
-_EMBEDDING = "export_mobile_embedding_size"
+EMBEDDING = "export_mobile_embedding_size"
 # What compression changes: widths and sharing of layers, the width of the word embedding.
 COMPRESSED_ROWS = (
     *KEPT_ROWS,
     integers("export_mobile_shared_layers", name="shared_layers"),
     ours(
         Field(
-            key=_EMBEDDING,
+            key=EMBEDDING,
             name="embedding_size",
-            read=lambda document, values: document.integer(_EMBEDDING, values["hidden_size"]),
+            read=lambda document, values: document.integer(EMBEDDING, values["hidden_size"]),
         ),
         when="embedding_size",
     ),
