@@ -1,6 +1,7 @@
 """`SgnnConfig`: every choice of an SGNN model."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from models_tf.prado.text_config import MAX_SIZE, TextConfig
 
@@ -8,6 +9,8 @@ from models_tf.prado.text_config import MAX_SIZE, TextConfig
 @dataclass(frozen=True, kw_only=True)
 class SgnnConfig(TextConfig):
     """`hidden_layers` dense layers of `hidden_size` on the summed features."""
+
+    reads_order: ClassVar[bool] = False
 
     hidden_size: int = 64
     hidden_layers: int = 2
