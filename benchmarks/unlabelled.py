@@ -1,7 +1,7 @@
 """What a teacher and texts without labels bring a small PRADO, and what each augmentation adds.
 
     python benchmarks/prepare_data.py DATA_FOLDER PREPARED
-    python benchmarks/unlabelled.py PREPARED MINILM WORK_FOLDER [--sets snips,clinc150,sst2] [--seeds 0,1,2]
+    python benchmarks/unlabelled.py PREPARED MINILM WORK_FOLDER [--sets NAMES] [--seeds NUMBERS] [--settings NAME]
 
 MINILM is a BERT fine-tuned on SST-2. Of each set a few training rows keep their labels and others are texts alone.
 Without the texts the labelled rows are repeated, so that every setting trains for the same number of epochs and steps;
@@ -36,7 +36,7 @@ from models_tf.training.text_teacher import TextTeacher, is_token_model
 BUNDLED = Path(__file__).parents[1] / "models_tf" / "bundled"
 SPEECH = [LETTERS, "projection.token_separators='-"]
 SIZES = ["shared_bottleneck=true", "fourgram=0", "fivegram=0", *channels(24), "projection.feature_size=512"]
-BATCH, STEPS, DEV_ROWS = 64, 1000, 500
+BATCH, STEPS, DEV_ROWS = 64, 640, 500
 # By name: whether a teacher answers for the labelled rows, for the others too, and further flags.
 SETTINGS: dict[str, tuple[bool, bool, list[str]]] = {
     "labels only": (False, False, []),
@@ -46,8 +46,6 @@ SETTINGS: dict[str, tuple[bool, bool, list[str]]] = {
     "the same, no token dropout": (True, True, ["--set", "token_dropout=0"]),
     "the same, swapped neighbours": (True, True, ["--swap", "0.1"]),
 }
-
-PLAIN, AUGMENTED = list(SETTINGS)[:3], list(SETTINGS)[3:]  # the first runs, and those that may come later
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,26 +218,25 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--sets", default=",".join(TASKS))
     parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--settings", action="append", choices=SETTINGS, help="repeatable (default: all)")
     parser.add_argument("--result", type=Path, default=Path("docs/results/unlabelled.json"))
     args = parser.parse_args()
     results: dict[str, Any] = json.loads(args.result.read_text()) if args.result.exists() else {}
     results["command"] = "python benchmarks/unlabelled.py PREPARED MINILM WORK_FOLDER"
     sets = results.setdefault("sets", {})
-    seeds = list(map(int, args.seeds.split(",")))
-    for settings in (PLAIN, AUGMENTED):
-        for name in args.sets.split(","):
-            bench = Bench(name, args.data, args.minilm, args.work)
-            bench.prepare()
-            found = sets.setdefault(name, {**json.loads((bench.work / "teacher.json").read_text()), "settings": {}})
-            for seed, setting in itertools.product(seeds, settings):
-                runs = found["settings"].get(setting, {"runs": []})["runs"]
-                if seed in [run["seed"] for run in runs]:
-                    continue
-                runs = [*runs, bench.run(setting, seed)]
-                found["settings"][setting] = summarise(runs)
-                args.result.parent.mkdir(parents=True, exist_ok=True)
-                args.result.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-                print(name, setting, {key: runs[-1][key] for key in ("seed", "test", "seconds")}, flush=True)
+    for name in args.sets.split(","):
+        bench = Bench(name, args.data, args.minilm, args.work)
+        bench.prepare()
+        found = sets.setdefault(name, {**json.loads((bench.work / "teacher.json").read_text()), "settings": {}})
+        for seed, setting in itertools.product(map(int, args.seeds.split(",")), args.settings or SETTINGS):
+            runs = found["settings"].get(setting, {"runs": []})["runs"]
+            if seed in [run["seed"] for run in runs]:
+                continue
+            runs = [*runs, bench.run(setting, seed)]
+            found["settings"][setting] = summarise(runs)
+            args.result.parent.mkdir(parents=True, exist_ok=True)
+            args.result.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            print(name, setting, {key: runs[-1][key] for key in ("seed", "test", "seconds")}, flush=True)
 
 
 if __name__ == "__main__":
