@@ -81,6 +81,13 @@ def add_arguments(parser: Parser) -> None:
         ("teacher-weight", float, "weight of the teacher in the loss"),
         ("temperature", float, "softens its probabilities"),
     )
+    teacher.add_argument(
+        "--unlabelled",
+        type=Path,
+        metavar="FILE",
+        help="texts without labels, to learn the teacher's answers (.txt with one text per line, .tsv, .csv or .jsonl, "
+        "also .gz): projection models beside --train, tagging models before it (sentences, also .conll and .conllu)",
+    )
     _add_projection_arguments(parser.add_argument_group("projection models"))
     _add_token_arguments(parser.add_argument_group("token models"))
     _add_power_arguments(parser.add_argument_group("powerbert: which tokens each layer keeps"))
@@ -106,8 +113,19 @@ def _add_projection_arguments(group: Any) -> None:
         metavar="N",
         help=f"share of tokens that get a typo in training (default: {_DEFAULTS['distortion']})",
     )
+    group.add_argument(
+        "--swap",
+        type=float,
+        metavar="N",
+        help=f"share of tokens that change places with a neighbour in training (default: {_DEFAULTS['swap']})",
+    )
     group.add_argument("--class-weights", choices=CLASS_WEIGHTS, help="balanced: rare labels count more")
-    group.add_argument("--teacher-logits", type=Path, metavar="FILE", help=".npy file with one row per row of --train")
+    group.add_argument(
+        "--teacher-logits",
+        type=Path,
+        metavar="FILE",
+        help=".npy file with a row for each row of --train, then of --unlabelled",
+    )
 
 
 def _add_token_arguments(group: Any) -> None:
@@ -161,13 +179,6 @@ def _add_token_arguments(group: Any) -> None:
         "threshold, penalty",
     )
     group.add_argument("--init-from-teacher", action="store_true", help="start from the teacher's embedding")
-    group.add_argument(
-        "--unlabelled",
-        type=Path,
-        metavar="FILE",
-        help="token-classification, with a teacher: first learn its tags on these sentences (.txt, .conll, .conllu, "
-        ".jsonl or .tsv, also .gz); tags in the file are ignored",
-    )
     group.add_argument(
         "--distill-epochs",
         type=int,

@@ -27,7 +27,7 @@ def train_projection(
     request: TrainRequest, settings: TrainingSettings, folder: TrainingFolder, progress: Progress
 ) -> dict[str, Any]:
     """Checks everything that can be checked, then trains. Writes nothing before the checks are done."""
-    from models_tf.training.batches import LabelledFile, open_examples
+    from models_tf.training.batches import LabelledFile, UnlabelledFile, open_examples
 
     entry = registry.get(request.model)
     separator = settings.label_separator if request.multi_label else None
@@ -35,6 +35,7 @@ def train_projection(
     examples = open_examples(
         LabelledFile(path=settings.train, label_separator=separator, **columns),
         LabelledFile(path=settings.dev, label_separator=separator, **columns),
+        UnlabelledFile(path=settings.unlabelled, text_column=settings.text_column) if settings.unlabelled else None,
     )
     config = _config(entry, len(examples.labels), request)
 
@@ -61,7 +62,7 @@ class _Teachers:
         from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
         from models_tf.training.text_teacher import TextTeacher, is_token_model
 
-        labels, rows, self.examples = list(examples.labels), examples.train_rows, examples
+        labels, self.examples = list(examples.labels), examples
         self.answer = (settings.temperature, multi_label)
         folders = [folder for folder in settings.teacher if not is_token_model(folder)]
         self.of_tokens = [
@@ -69,7 +70,8 @@ class _Teachers:
         ]
         self.others: list[Any] = [CheckpointTeachers([folder], labels, *self.answer) for folder in folders]
         if settings.teacher_logits:
-            self.others.append(StoredTeacher(settings.teacher_logits, rows, len(labels), *self.answer))
+            shape = examples.rows, len(labels)
+            self.others.append(StoredTeacher(settings.teacher_logits, *shape, *self.answer, origin=examples.origin))
 
     def teach(self, folder: TrainingFolder, progress: Progress) -> Any:
         from models_tf.training.teacher import AveragedTeachers, LogitsTeacher

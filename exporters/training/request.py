@@ -22,13 +22,13 @@ DEFAULT_MODEL = "prado"
 # Fields that only one kind of model reads.
 _ONLY_FOR = {
     registry.PROJECTION: (
-        "multi_label", "label_separator", "features", "distortion", "class_weights", "teacher_logits"
+        "multi_label", "label_separator", "features", "distortion", "swap", "class_weights", "teacher_logits"
     ),
     registry.TOKENS: (
         "task", "text_pair_column", "vocab", "preset", "checkpoint", "weight_decay", "init_from_teacher",
         "hidden_weight", "attention_weight", "freeze_embedding", "movement", "movement_keep", "movement_overrides",
-        "transfer", "transfer_epochs", "transfer_overrides", "unlabelled", "distill_epochs", "distill_learning_rate",
-        "loose_tags", "compression", "vocab_data",
+        "transfer", "transfer_epochs", "transfer_overrides", "distill_epochs", "distill_learning_rate", "loose_tags",
+        "compression", "vocab_data",
     ),
 }  # fmt: skip
 _ONLY_FOR_POWERBERT = ("fine_tune_epochs", "search_epochs", "keep_share", "search_overrides")
@@ -48,15 +48,17 @@ class TrainRequest:
 
     Every model: `train` and `dev` are labelled files, and `dev` picks the best epoch. `force` replaces an earlier
     output, `resume` continues a training that was stopped. `overrides` are KEY=VALUE texts for fields of the model's
-    config. `teacher` are checkpoints to distill from, with `teacher_weight` and `temperature`.
+    config. `teacher` are checkpoints to distill from, with `teacher_weight` and `temperature`. Of the
+    texts `unlabelled` only the teacher's answers are learned: beside the rows of `train` by projection models, before
+    them by taggers.
 
     Projection models: `multi_label` rows have several labels separated by `label_separator`; `teacher_logits` is a .npy
-    file with one row per row of `train`.
+    file with one row per row of `train`, then of `unlabelled`.
 
     Token models: `checkpoint` is fine-tuned; without it, a new model in the sizes of `preset` starts with the
     vocabulary `vocab`. `compression` makes it smaller first, choosing on the rows of `train`; a pruned vocabulary keeps
     the tokens of `vocab_data` (default: the texts of the training). `movement` prunes weights during the training,
-    `transfer` and `unlabelled` learn from the teacher before it. powerbert only: `fine_tune_epochs`, `search_epochs`
+    `transfer` learns from the teacher before it. powerbert only: `fine_tune_epochs`, `search_epochs`
     and `keep_share` control the search for the tokens to keep.
     """
 
@@ -81,11 +83,13 @@ class TrainRequest:
     teacher: tuple[Path, ...] = ()
     teacher_weight: float | None = None
     temperature: float | None = None
+    unlabelled: Path | None = None
 
     multi_label: bool = False
     label_separator: str | None = None
     features: str | None = None
     distortion: float | None = None
+    swap: float | None = None
     class_weights: str | None = None
     teacher_logits: Path | None = None
 
@@ -105,7 +109,6 @@ class TrainRequest:
     transfer: str | None = None
     transfer_epochs: int | None = None
     transfer_overrides: tuple[str, ...] = ()
-    unlabelled: Path | None = None
     distill_epochs: int | None = None
     distill_learning_rate: float | None = None
     loose_tags: bool = False
@@ -156,6 +159,8 @@ class TrainRequest:
         if self.max_seq_len is not None and self.max_seq_len < 1:
             raise InputError(f"--max-seq-len must be at least 1. Received: {self.max_seq_len}.")
         limits.check("tokens", self.max_seq_len or 0, "--max-seq-len")
+        if self.swap and not registry.get(self.model).config_class().reads_order:
+            raise InputError(f"--swap is for models that read the order of tokens. Received: --model {self.model}.")
 
     def _check_tokens(self) -> None:
         wanted = self.compression

@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from models_tf import limits
 from models_tf.ops.projection.config import ProjectionConfig
@@ -25,6 +25,8 @@ _PROJECTION_DEFAULTS = {item.name: item.default for item in dataclasses.fields(P
 @dataclass(frozen=True, kw_only=True)
 class TextConfig:
     """Labels, projection, length and regularisation; models add their sizes."""
+
+    reads_order: ClassVar[bool] = True  # of the tokens
 
     num_labels: int
     multi_label: bool = False

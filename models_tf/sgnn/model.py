@@ -21,10 +21,13 @@ class Sgnn(keras.Model):
     def __init__(self, config: SgnnConfig) -> None:
         super().__init__(name="sgnn")
         self.config = config
-        self.first = MeanDense(config.hidden_size, name="hidden_0")
+        first, *others = config.hidden_sizes
+        self.first = MeanDense(first, name="hidden_0")
         self.hidden = [
-            keras.layers.Dense(config.hidden_size, activation="relu", name=f"hidden_{index}")
-            for index in range(1, config.hidden_layers)
+            keras.layers.Dense(
+                size, activation=None if config.activation == "none" else config.activation, name=f"hidden_{index}"
+            )
+            for index, size in enumerate(others, start=1)
         ]
         self.classifier = keras.layers.Dense(config.num_labels, name="classifier")
         self(tf.zeros((1, 1, config.projection.feature_size), tf.int8))  # creates the weights
@@ -38,7 +41,9 @@ class Sgnn(keras.Model):
         def dropped(values: tf.Tensor) -> tf.Tensor:
             return values if draws is None else draws.dropout(values, self.config.dropout)
 
-        hidden = tf.nn.relu(self.first(tf.reduce_mean(x, axis=1), tf.shape(x)[1]))
+        hidden = self.first(tf.reduce_mean(x, axis=1), tf.shape(x)[1])
+        if self.config.activation == "relu":
+            hidden = tf.nn.relu(hidden)
         for layer in self.hidden:
             hidden = layer(dropped(hidden))
         return self.classifier(dropped(hidden))

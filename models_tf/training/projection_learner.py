@@ -32,7 +32,7 @@ class ProjectionBatches:
 
     def __init__(self, examples: data.Examples, config: Any, settings: TrainingSettings) -> None:
         self.examples, self.config, self.settings = examples, config, settings
-        self.steps_per_epoch = math.ceil(examples.train_rows / settings.batch_size)
+        self.steps_per_epoch = math.ceil(examples.rows / settings.batch_size)
         self.dtype = tf.float32 if config.multi_label else tf.int32
 
     def signature(self) -> dict[str, tf.TensorSpec]:
@@ -47,7 +47,7 @@ class ProjectionBatches:
     def batches(self, epoch: int, skip: int) -> Iterator[tuple[int, dict[str, tf.Tensor]]]:
         def produce() -> Iterator[tuple[Any, Any, Any, int]]:
             generator = np.random.default_rng((self.settings.seed, epoch))
-            stream = data.batches(self.examples.train, self.examples.labels, self.settings.batch_size, generator)
+            stream = data.mixed_batches(self.examples, self.settings.batch_size, generator)
             for index, batch in enumerate(stream):
                 if index >= skip:
                     yield batch.texts, batch.rows, batch.targets, batch_seed(self.settings.seed, epoch, index)
@@ -75,22 +75,32 @@ class ProjectionBatches:
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectionStage(Stage):
-    """The only stage: learns the labels, and from a teacher if there is one."""
+    """The only stage: learns the labels, and from a teacher if there is one.
+
+    Rows from `unlabelled_from` on have no labels: there the teacher's answers are all there is to learn.
+    """
 
     model: Any
     teacher: Teacher | None
     settings: TrainingSettings
     class_weights: tf.Tensor
+    unlabelled_from: int | None
 
     def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        settings, multi = self.settings, self.model.config.multi_label
+        settings, multi, weight = self.settings, self.model.config.multi_label, self.settings.teacher_weight
         loss_of = losses.multi_label if multi else losses.single_label
-        logits = self.model(batch["features"], draws=draws)
-        loss, hits = loss_of(logits, batch["targets"], self.class_weights, settings.label_smoothing)
+        labelled = None if self.unlabelled_from is None else tf.cast(batch["rows"] < self.unlabelled_from, tf.float32)
+        logits = self.model(draws.swap_tokens(batch["features"], settings.swap), draws=draws)
+        loss, hits = loss_of(logits, batch["targets"], self.class_weights, settings.label_smoothing, labelled)
         if self.teacher:
             soft = self.teacher.probabilities(batch["texts"], batch["rows"])
-            soft_loss = losses.distillation(logits, soft, settings.temperature, multi)
-            loss = (1.0 - settings.teacher_weight) * loss + settings.teacher_weight * soft_loss
+            if labelled is None:
+                soft_loss = losses.distillation(logits, soft, settings.temperature, multi)
+                loss = (1.0 - weight) * loss + weight * soft_loss
+            else:
+                weights = 1.0 - (1.0 - weight) * labelled  # of a row without a label: 1
+                loss = (1.0 - weight) * loss + losses.distillation(logits, soft, settings.temperature, multi, weights)
+                hits += tf.reduce_sum(losses.like_teacher(logits, soft, multi) * (1.0 - labelled))
         return loss, tf.add_n([loss, *self.model.losses]), hits
 
 
@@ -128,6 +138,7 @@ class ProjectionLearner:
             teacher=teacher,
             settings=settings,
             class_weights=tf.constant(weights, tf.float32),
+            unlabelled_from=examples.train_rows if examples.unlabelled else None,
         )
         self.stages: list[Stage] = [stage]
 

@@ -87,11 +87,18 @@ class LoopSettings:
 class TrainingSettings(LoopSettings):
     """Of models that take projection features."""
 
-    RANGES: ClassVar[dict[str, tuple[float, float]]] = {**LoopSettings.RANGES, "distortion": (0.0, 1.0)}
+    RANGES: ClassVar[dict[str, tuple[float, float]]] = {
+        **LoopSettings.RANGES,
+        "distortion": (0.0, 1.0),
+        "swap": (0.0, 1.0),
+    }
+    PATHS: ClassVar[tuple[str, ...]] = (*LoopSettings.PATHS, "unlabelled")
 
     label_separator: str = DEFAULT_SEPARATOR  # multi-label only
     class_weights: str = "none"
     distortion: float = 0.1  # probability of a typo in a token
+    swap: float = 0.0  # probability that a token changes places with a neighbour
+    unlabelled: Path | None = None  # texts of which the teacher's answers are learned beside the rows of `train`
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,3 +107,8 @@ class TrainingSettings(LoopSettings):
                 f"--class-weights must be one of {', '.join(CLASS_WEIGHTS)}. Received: {self.class_weights}."
             )
         check_separator(self.label_separator)
+        if self.unlabelled and not (self.teacher or self.teacher_logits):
+            raise ValueError(
+                "--unlabelled needs --teacher or --teacher-logits, whose answers are learned. "
+                "Received: --unlabelled alone."
+            )

@@ -2,7 +2,7 @@
 
 Trained checkpoints, whose averaged probabilities are computed on the clean text whatever typos the student's copy has:
 of projection models in every batch, of token models before the training (`text_teacher.py`). Or logits that another
-program has computed for every row of the training file.
+program has computed for every row.
 """
 
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ class AveragedTeachers:
 
 
 class LogitsTeacher:
-    """Logits `[rows of the training file, labels]` that were computed before."""
+    """Logits `[rows, labels]` that were computed before."""
 
     def __init__(self, logits: RowFile, temperature: float, multi_label: bool) -> None:
         self.logits, self.temperature, self.multi_label = logits, temperature, multi_label
@@ -75,14 +75,17 @@ class LogitsTeacher:
 class StoredTeacher(LogitsTeacher):
     """A `.npy` file of them that another program has written."""
 
-    def __init__(self, path: Path, rows: int, labels: int, temperature: float, multi_label: bool) -> None:
+    def __init__(
+        self, path: Path, rows: int, labels: int, temperature: float, multi_label: bool, *, origin: str = "of --train"
+    ) -> None:
+        """`origin` says where the rows come from."""
         try:
             super().__init__(RowFile(path), temperature, multi_label)
         except (OSError, ValueError, EOFError) as error:
             raise InputError(f"--teacher-logits must be a .npy file of numbers. Received: {path} ({error}).") from error
         if self.logits.shape != (rows, labels) or self.logits.dtype.kind != "f":
             raise InputError(
-                f"--teacher-logits must hold floats of shape {(rows, labels)}, a row for each row of --train. "
+                f"--teacher-logits must hold floats of shape {(rows, labels)}, a row for each row {origin}. "
                 f"Received: {self.logits.dtype} {self.logits.shape}."
             )
         for number, block in enumerate(self.logits.blocks(_CHECKED_ROWS)):

@@ -5,7 +5,7 @@ if the file has numbers. Leaves out hidden states and attention maps: a projecti
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -55,21 +55,26 @@ class TextTeacher:
         self.tokenizer.check_embedding(loaded.config.vocab_size)
 
     def logits(self, examples: Examples, number: int, *, folder: TrainingFolder, progress: Progress) -> RowFile:
-        """Float32 [rows of --train, labels of the student]; a resumed training reads teacher `number`'s from a file."""
-        name, total = CACHE_NAME.format(number=number), examples.train_rows
-        kept = teacher_cache.stored(folder, name, (total,), of="of --train")
+        """Float32 [rows of the examples, labels of the student]; a resumed training reads teacher `number`'s from a
+        file.
+        """
+        name, total = CACHE_NAME.format(number=number), examples.rows
+        kept = teacher_cache.stored(folder, name, (total,), of=examples.origin)
         if kept is not None:
             return kept
-        return teacher_cache.store(folder, name, (total, len(self.order)), self._answers(examples, progress))
+        return teacher_cache.store(
+            folder, name, (total, len(self.order)), self.answers(examples.texts(), total, progress)
+        )
 
-    def _answers(self, examples: Examples, progress: Progress) -> Iterator[np.ndarray]:
+    def answers(self, texts: Iterable[str], total: int, progress: Progress) -> Iterator[np.ndarray]:
+        """Logits of the `total` texts, some at a time, labels in the student's order."""
         predict = Predictor(Encoder(self.loaded.config, self.loaded.head, self.loaded.tensors))
-        rows, done = examples.train.rows(), 0
-        while texts := [clean_text(row.text) for row in itertools.islice(rows, _ROWS)]:
-            inputs = self.tokenizer.encode(texts, max_len=self.loaded.config.max_positions, pad=False)
+        rest, done = iter(texts), 0
+        while part := [clean_text(text) for text in itertools.islice(rest, _ROWS)]:
+            inputs = self.tokenizer.encode(part, max_len=self.loaded.config.max_positions, pad=False)
             yield predict(inputs)[LOGITS][:, self.order]
-            done += len(texts)
-            tell_rows(progress, "teacher", done, examples.train_rows)
+            done += len(part)
+            tell_rows(progress, "teacher", done, total)
 
 
 def _order(known: Sequence[str], labels: Sequence[str], folder: Path) -> list[int]:

@@ -173,10 +173,33 @@ def test_impossible_config_is_refused(change: dict[str, object], expected: str) 
         PradoConfig(**{"num_labels": 2, **change})
 
 
-@pytest.mark.parametrize("change", [{"hidden_size": 10**12}, {"hidden_layers": 10**6}, {"hidden_layers": 0}])
+@pytest.mark.parametrize(
+    "change", [{"hidden_size": 10**12}, {"hidden_layers": 10**6}, {"hidden_layers": 0}, {"last_hidden_size": -1}]
+)
 def test_impossible_sgnn_config_is_refused(change: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="hidden_"):
         SgnnConfig(**{"num_labels": 2, **change})
+
+
+def test_an_unknown_activation_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"`activation` must be one of relu, none. Received: 'tanh'."):
+        SgnnConfig(num_labels=2, activation="tanh")
+
+
+@pytest.mark.parametrize("activation", ["relu", "none"])
+def test_an_sgnn_of_the_published_shape_is_what_numpy_computes(activation: str) -> None:
+    """A sum of features, a wide and a narrow layer, logits; the last hidden layer has its own size."""
+    sizes = {"hidden_layers": 2, "last_hidden_size": 3, "activation": activation}
+    model = make("sgnn", **sizes)
+    assert model.config.hidden_sizes == (8, 3)
+    assert model.config.parameters == sum(int(tf.size(w)) for w in model.weights if "kernel" in w.name)
+    features = np.random.default_rng(0).integers(-3, 4, (2, 6, PROJECTION.feature_size)).astype(np.int8)
+    values = features.sum(axis=1, dtype=np.float64)
+    for layer in (model.first, *model.hidden):
+        values = values @ layer.kernel.numpy() + layer.bias.numpy()
+        values = np.maximum(values, 0) if activation == "relu" else values
+    values = values @ model.classifier.kernel.numpy() + model.classifier.bias.numpy()
+    np.testing.assert_allclose(model(features), values, rtol=1e-5, atol=1e-4 * np.abs(values).max())
 
 
 @pytest.mark.parametrize("kind", ["prado", "sgnn"])

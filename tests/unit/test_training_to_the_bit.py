@@ -68,6 +68,9 @@ def sgnn(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 TRAININGS: dict[str, Fields] = {
     "sgnn": {"model": "sgnn", "overrides": SGNN, "epochs": 3},
     "prado": {"model": "prado", "overrides": OVERRIDES},
+    "sgnn with texts": {"model": "sgnn", "overrides": SGNN, "teacher": ("bert",), "unlabelled": "dev.txt"},
+    "prado with texts": {"model": "prado", "overrides": OVERRIDES, "teacher": ("sgnn", "bert"), "swap": 0.2,
+                         "unlabelled": "dev.txt"},
     "prado with teachers": {"model": "prado", "overrides": OVERRIDES, "teacher": ("sgnn", "bert")},
     "bert": {"model": "bert", "sizes": DROPOUT, "average": 0.9},
     "mobilebert": {"model": "mobilebert", "sizes": DROPOUT},
@@ -90,7 +93,7 @@ TRAININGS: dict[str, Fields] = {
     "tagger in windows": {"model": "tagger", "teacher": ("tagger",), "epochs": 1, "window": 24},
     "soft movement": {"model": "bert", "checkpoint": "bert", "movement": "soft", "movement_overrides": ("every=3",)},
 }  # fmt: skip
-QUICK = ("sgnn", "powerbert", "bert in windows")
+QUICK = ("sgnn", "sgnn with texts", "powerbert", "bert in windows")
 
 
 @pytest.fixture
@@ -175,6 +178,16 @@ def test_a_resumed_training_refuses_other_data(fit: Callable[..., Fields], files
     changed.write_text(changed.read_text().replace("w1 ", "w2 "))
     with pytest.raises(InputError, match=r"must have the data it began with. Received: `train` with other content"):
         fit("sgnn", tmp_path / "cut", train=changed, resume=True)
+
+
+def test_a_resumed_training_refuses_other_texts(fit: Callable[..., Fields], files: Path, tmp_path: Path) -> None:
+    changed = tmp_path / "dev.txt"
+    changed.write_text((files / "dev.txt").read_text())
+    with pytest.raises(KilledError):
+        fit("sgnn with texts", tmp_path / "cut", unlabelled=changed, progress=KilledAt(3))
+    changed.write_text(changed.read_text().replace("w1 ", "w2 "))
+    with pytest.raises(InputError, match=r"the data it began with. Received: `unlabelled` with other content"):
+        fit("sgnn with texts", tmp_path / "cut", unlabelled=changed, resume=True)
 
 
 def test_f10_a_training_of_one_step_learns(fit: Callable[..., Fields], tmp_path: Path) -> None:
