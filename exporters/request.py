@@ -16,8 +16,10 @@ from exporters.request_fields import check_fields
 from models_tf import limits, registry
 from models_tf.bounded_files import what_is
 from models_tf.checkpoints.json_text import read_json_file
+from models_tf.checkpoints.sentence_folder import is_sentence_folder
 from models_tf.compress.settings import Compression
 from models_tf.data import DEFAULT_SEPARATOR, check_separator, check_threshold
+from models_tf.encoder.heads import EMBEDDING, POOLINGS
 from models_tf.errors import InputError, naming_fields
 from models_tf.folders.real_path import real_path
 from quantize import recipe as recipes
@@ -29,7 +31,10 @@ DEFAULT_MODEL = "prado"
 DEFAULT_RECIPE = "int8"
 # What a token model can be exported for: the heads of `models_tf.encoder.heads`; a regression is a classification head
 # with one label.
-TOKEN_TASKS = ("classification", "regression", "token-classification", "question-answering", "sentence-order", "base")
+TOKEN_TASKS = (
+    *("classification", "regression", "token-classification", "question-answering", "sentence-order", "base"),
+    EMBEDDING,
+)
 FOLDS = ("full", "safe", "off")
 # What a projection model's files take: the bytes of a text, its features, or a text as a string.
 GRAPHS = (BYTES, FEATURES, TEXT)
@@ -63,6 +68,8 @@ class ExportRequest:
     `label_threshold` is the probability from which a model with several labels per text gives a label (default 0.5).
     `mediapipe` adds a file of a classifier in the form that MediaPipe's TextClassifier takes.
     `min_runtime` is a TensorFlow Lite, 2.14 say, that must run every .tflite file.
+    `pooling` is how the task embedding makes one vector of a text (default: mean). A folder of sentence-transformers
+    says so itself, and embedding is its default task.
     `license` and `language` are for the model card, which cannot know them.
     """
 
@@ -84,6 +91,7 @@ class ExportRequest:
     max_bytes: int | None = None
     outputs: str = OUTPUTS[0]
     fold: str = "full"
+    pooling: str | None = None
     random_init: bool = False
     preset: str | None = None
     compression: Compression | None = None
@@ -216,6 +224,7 @@ class ExportRequest:
             ("--importance-data", self.importance_data is not None),
             ("--vocab-data", bool(self.vocab_data)),
             ("--mediapipe", self.mediapipe),
+            ("--pooling", self.pooling is not None),
         ):
             if given:
                 name = self.model or DEFAULT_MODEL
@@ -275,12 +284,26 @@ class ExportRequest:
         for path in (self.eval_data, self.calibration_data, self.importance_data):
             if self.random_init and path is not None:
                 raise InputError(f"--random-init has no tokenizer to read texts with. Received: {path}.")
-        for flag, value, choices in (("--task", self.task, TOKEN_TASKS), ("--fold", self.fold, FOLDS)):
+        for flag, value, choices in (
+            ("--task", self.task, TOKEN_TASKS),
+            ("--fold", self.fold, FOLDS),
+            ("--pooling", self.pooling, POOLINGS),
+        ):
             if value is not None and value not in choices:
                 raise InputError(
                     f"{flag} of a {name} model must be one of {', '.join(choices)}. Received: {value}."
                     + registry.nearest(value, choices)
                 )
+        if self.pooling is not None and self.token_task != EMBEDDING:
+            raise InputError(
+                f"--pooling is for --task {EMBEDDING}. Received: --task {self.token_task or 'read from the head'}."
+            )
+
+    @property
+    def token_task(self) -> str | None:
+        """The task of a token model; None: read from its head."""
+        is_folder = self.checkpoint is not None and is_sentence_folder(self.checkpoint)
+        return EMBEDDING if self.task is None and is_folder else self.task
 
     def _check_mediapipe(self) -> None:
         if not self.mediapipe:
@@ -383,6 +406,8 @@ class ExportRequest:
 
 def _kind_of(folder: Path) -> str:
     """config.json has a "format" in our own checkpoints and a "model_type" in those of token models."""
+    if is_sentence_folder(folder):
+        return registry.TOKENS
     try:
         document = read_json_file(folder / "config.json")
     except (OSError, InputError):  # the checkpoint reader will say what is wrong

@@ -10,6 +10,7 @@ START_LOGITS = "start_logits"
 END_LOGITS = "end_logits"
 HIDDEN = "hidden"
 POOLED = "pooled"
+EMBEDDING = "embedding"
 
 _DTYPES = ("int32", "int8", "float32")
 

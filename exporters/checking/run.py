@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,10 +21,10 @@ from exporters.request_fields import check_request
 from exporters.shipped import rows as shipped_rows
 from exporters.shipped.bundled import bundled_rows
 from exporters.shipped.model import Shipped, model_files, open_one
-from exporters.verification.quality import REGRESSION_METRIC, Flipped, flipped
+from exporters.verification.quality import Flipped, flipped
 from models_tf.bounded_files import what_is
 from models_tf.errors import InputError, naming_fields
-from models_tf.tasks.judged import STATISTICS, Judged
+from models_tf.tasks.judged import CORRELATIONS, STATISTICS, Judged
 from models_tf.tasks.rows import Columns
 from models_tf.tasks.score import Score, metric_title
 
@@ -113,9 +113,9 @@ class _Rows:
         )
         if not examples.labelled:
             raise InputError(f"--data must have answers to score with. Received: {self.data}, which has none.")
-        if request.rows is None or request.rows >= len(examples):
+        if request.rows is None or request.rows * examples.rows_each >= len(examples):
             return examples
-        return examples.take(range(request.rows))
+        return examples.take(range(request.rows * examples.rows_each))
 
 
 def _score(shipped: Shipped, examples: Examples, *, reader: _Rows, other: Path | None, entry: Entry | None) -> _Scored:
@@ -123,12 +123,15 @@ def _score(shipped: Shipped, examples: Examples, *, reader: _Rows, other: Path |
     timed = request.update_baseline or request.max_latency_ratio is not None
     with ExitStack() as open_files:
         own = _Open.of(shipped, examples, open_files)
-        judged, score = own.judge(request.seed)
-        before, second = entry, None
+        outputs = own.outputs()
+        judged, score = own.judge(outputs, request.seed)
+        before, second, beside = entry, None, tuple[str, ...]()
         if other is not None:
             opened = open_one(other)
             second = _Open.of(opened, reader.read(opened), open_files)
-            before = _entry(opened, *second.judge(request.seed), None)
+            reference = second.outputs()
+            before = _entry(opened, *second.judge(reference, request.seed), None)
+            beside = _beside(shipped, opened, own.examples.compared(outputs, reference))
         measured = speed.measure(own.times, None if second is None else second.times) if timed else None
     after = _entry(shipped, judged, score, None if measured is None else measured.speed)
     drop = None if before is None else _drop(before, after, judged, request, shipped.path.name)
@@ -152,7 +155,7 @@ def _score(shipped: Shipped, examples: Examples, *, reader: _Rows, other: Path |
         more=_more(score),
         label_threshold=score.label_threshold,
     )
-    return _Scored(file=file, entry=after, notes=notes)
+    return _Scored(file=file, entry=after, notes=(*beside, *notes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,11 +169,13 @@ class _Open:
     def of(cls, shipped: Shipped, examples: Examples, files: ExitStack) -> "_Open":
         return cls(run=files.enter_context(IsolatedRunner(shipped.path, inputs=shipped.inputs)), examples=examples)
 
-    def judge(self, seed: int) -> tuple[Judged, Score]:
+    def outputs(self) -> Outputs:
         try:
-            outputs = joined([with_logits(self.run(feed)) for feed in self.examples.chunks(_CHUNK_ROWS)])
+            return joined([with_logits(self.run(feed)) for feed in self.examples.chunks(_CHUNK_ROWS)])
         except RunnerError as error:
             raise InputError(f"The file must run in its runtime. Received: {error}.") from error
+
+    def judge(self, outputs: Outputs, seed: int) -> tuple[Judged, Score]:
         return self.examples.judge(outputs), self.examples.score(outputs, seed=seed)
 
     def times(self, rounds: int) -> Outputs:
@@ -195,9 +200,17 @@ def _drop(before: Entry, after: Entry, judged: Judged, request: CheckRequest, na
     return resampled(before.counts, judged.counts, STATISTICS[judged.metric], limit=limit, seed=request.seed)
 
 
+def _beside(shipped: Shipped, other: Shipped, found: Mapping[str, float]) -> tuple[str, ...]:
+    """What is said of vectors beside those of the other file."""
+    if not found:
+        return ()
+    figures = ", ".join(f"{name.replace('_', ' ')} {value:.2f} %" for name, value in found.items())
+    return (f"{shipped.path.name} beside {other.path}: {figures}.",)
+
+
 def _changed(before: Entry, judged: Judged) -> Flipped | None:
     """Answers that changed, the worse ones first. Every number of a regression changes a little: none of them flips."""
-    if judged.metric == REGRESSION_METRIC:
+    if judged.metric in CORRELATIONS:
         return None
     return flipped(dataclasses.replace(judged, answers=before.answers, counts=before.counts), judged)
 

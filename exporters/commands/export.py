@@ -12,6 +12,7 @@ from exporters.commands.request_values import request_values
 from exporters.console.terminal import Terminal
 from models_tf import registry
 from models_tf.data import DEFAULT_SEPARATOR
+from models_tf.encoder.heads import EMBEDDING, POOLINGS
 from models_tf.folders.output_folder import check_free
 from quantize import recipe as recipes
 
@@ -72,7 +73,13 @@ def add_arguments(parser: Parser) -> None:
         "--task",
         metavar="NAME",
         help=f"bundled models: {', '.join(registry.MODELS['prado'].tasks)}; token models: "
-        f"{', '.join(request.TOKEN_TASKS)} (default: read from the head)",
+        f"{', '.join(request.TOKEN_TASKS)} (default: read from the head; embedding for a sentence-transformers folder)",
+    )
+    model.add_argument(
+        "--pooling",
+        metavar="HOW",
+        help=f"--task {EMBEDDING}: {', '.join(POOLINGS)} of the tokens' vectors "
+        "(default: as a sentence-transformers folder says, else mean)",
     )
     flags.add_target(model)
     model.add_argument("--max-seq-len", type=int, metavar="N", help=flags.MAX_SEQ_LEN_HELP)

@@ -53,6 +53,16 @@ class Examples(Protocol):
         """Those of the rows in their file, from 1, if they are a sample of it; empty if they are all of its rows."""
         ...
 
+    @property
+    def rows_each(self) -> int:
+        """How many rows make one of those that a file has and that the score counts."""
+        ...
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the largest of the numbers that `answers` gives for a row means something."""
+        ...
+
     def __len__(self) -> int: ...
 
     def take(self, indices: Sequence[int]) -> "Examples": ...
@@ -66,6 +76,10 @@ class Examples(Protocol):
         ...
 
     def score(self, outputs: Outputs, *, seed: int) -> Score: ...
+
+    def compared(self, outputs: Outputs, reference: Outputs) -> dict[str, float]:
+        """Further metrics of a model beside the reference, by name."""
+        ...
 
     def judge(self, outputs: Outputs) -> Judged:
         """What was answered and what it counts, row by row."""
@@ -110,11 +124,16 @@ class Rows:
         """For the report."""
         return {
             "eval_source": self.source,
-            "eval_rows": len(self.evaluation),
+            "eval_rows": _units(self.evaluation),
             "labelled": self.evaluation.labelled,
             "calibration_source": self.calibration_source,
             "calibration_rows": _count(self.calibration),
         }
+
+
+def _units(examples: Examples) -> int:
+    """Rows as a file has them."""
+    return len(examples) // examples.rows_each
 
 
 def _count(examples: Examples | None) -> int:
@@ -124,13 +143,13 @@ def _count(examples: Examples | None) -> int:
 def count(rows: Rows, kind: str) -> str:
     """How many rows measure, and how to use fewer: a token model needs a tenth of a second per row."""
     many = kind == TOKENS and len(rows.evaluation) > MANY_ROWS
-    return f"{len(rows.evaluation)} rows" + (" (for fewer: --eval-rows N)" if many else "")
+    return f"{_units(rows.evaluation)} rows" + (" (for fewer: --eval-rows N)" if many else "")
 
 
 def few_rows(rows: Rows) -> tuple[str, ...]:
     """What a small number of rows cannot show."""
     notes = []
-    measuring, calibrating = len(rows.evaluation), _count(rows.calibration)
+    measuring, calibrating = _units(rows.evaluation), _count(rows.calibration)
     if rows.evaluation.labelled and measuring < FEW_ROWS:
         notes.append(f"Only {measuring} rows measure accuracy: one of them is {100 / measuring:.1f} points.")
     if 0 < calibrating < FEW_ROWS and rows.calibration_source != GENERATED:
@@ -229,10 +248,11 @@ def _split(rows: Rows, seed: int, most: int) -> Rows:
             f"Received: {len(set(keys))}; give --calibration-data FILE."
         )
     kept, taken = (np.flatnonzero(chosen).tolist() for chosen in (~calibrating, calibrating))
+    each = rows.evaluation.rows_each
     sampled = rows.evaluation.take([taken[i] for i in _some(seed, most)(len(taken))])
     note = (
-        f"{rows.source} was split by text: {len(kept)} rows measure, "
-        f"{len(sampled)} of the other {len(taken)} calibrate."
+        f"{rows.source} was split by text: {len(kept) // each} rows measure, "
+        f"{len(sampled)} of the other {len(taken)}{' texts' if each > 1 else ''} calibrate."
     )
     return dataclasses.replace(
         rows,
@@ -247,11 +267,13 @@ def _split(rows: Rows, seed: int, most: int) -> Rows:
 def _first(rows: Rows, most: int | None) -> Rows:
     """At most `most` rows to measure on, plus rows with the last one's key: windows of a question stay together."""
     keys = rows.evaluation.keys
-    if most is None or most >= len(keys):
+    each = rows.evaluation.rows_each
+    if most is None or most * each >= len(keys):
         return rows
+    most *= each
     while most < len(keys) and keys[most] == keys[most - 1]:
         most += 1
-    note = f"Measured on the first {most} of {len(keys)} rows, as --eval-rows asks for."
+    note = f"Measured on the first {most // each} of {len(keys) // each} rows, as --eval-rows asks for."
     return dataclasses.replace(
         rows,
         evaluation=rows.evaluation.take(range(most)),

@@ -70,6 +70,14 @@ class TextRows:
     def labelled(self) -> bool:
         return self.targets is not None
 
+    @property
+    def rows_each(self) -> int:
+        return 1
+
+    @property
+    def chooses(self) -> bool:
+        return True
+
     def __len__(self) -> int:
         return len(self.keys)
 
@@ -94,6 +102,9 @@ class TextRows:
         if self.targets.ndim == 1:
             return accuracy(outputs[LOGITS], self.targets)
         return several_labels.score(outputs[LOGITS], self.targets, threshold=self.label_threshold, seed=seed)
+
+    def compared(self, outputs: Outputs, reference: Outputs) -> dict[str, float]:  # noqa: ARG002 - labels say it all
+        return {}
 
     def judge(self, outputs: Outputs) -> Judged:
         """What was answered and what it counts, row by row."""

@@ -55,6 +55,14 @@ class TokenRows:
         """Whether all tokens are of segment 0."""
         return not self.inputs[SEGMENTS].any()
 
+    @property
+    def rows_each(self) -> int:
+        return 1 if self.task_rows is None else self.task_rows.rows_each
+
+    @property
+    def chooses(self) -> bool:
+        return self.task_rows is None or self.task_rows.chooses
+
     def __len__(self) -> int:
         return len(self.keys)
 
@@ -94,6 +102,9 @@ class TokenRows:
 
     def score(self, outputs: Outputs, *, seed: int) -> Score:
         return self._need_task().score(outputs, seed=seed)
+
+    def compared(self, outputs: Outputs, reference: Outputs) -> dict[str, float]:
+        return self._need_task().compared(outputs, reference)
 
     def judge(self, outputs: Outputs) -> Judged:
         return self._need_task().judge(outputs)
@@ -137,7 +148,7 @@ class TokenReader:
         if self.task == BASE:
             inputs = generated_inputs(tokenizer, **size, pairs=pairs)
             return TokenRows(inputs=inputs, keys=[f"generated {seed} {i}" for i in range(_GENERATED_ROWS)])
-        pairs = pairs and self.task != tasks.TOKEN_CLASSIFICATION
+        pairs = pairs and self.task not in (tasks.TOKEN_CLASSIFICATION, tasks.EMBEDDING)
         return TokenRows.of(tasks.generated_rows(self.task, tokenizer, **size, pairs=pairs, labels=self.labels))
 
     def _rows(self, path: Path, task: str, *, labelled: bool, pick: Pick | None = None) -> TaskRows:

@@ -16,6 +16,8 @@ from exporters.model_card.front_matter import front_matter, pipeline_tag, shippe
 from exporters.report import figures, tables
 from exporters.report.escaping import markdown_code, markdown_text
 from exporters.report.report import Report
+from models_tf.tasks.judged import CORRELATIONS
+from models_tf.tasks.score import metric_title
 
 FILE = "README.md"
 _SHOWN_LABELS = 20
@@ -24,11 +26,14 @@ _WHAT = {
     "token-classification": "tags the words of a text",
     "question-answering": "finds the answer to a question in a passage",
     "feature-extraction": "turns texts into vectors",
+    "sentence-similarity": "turns a text into one vector; the cosine of two vectors says how similar the texts are",
 }
 _TEXTS = {
     "token-classification": '["some", "words"], is_pretokenized=True',
     "question-answering": '"a question", "a passage"',
 }
+# What is said of vectors besides the metric.
+_OF_VECTORS = ("nearest_neighbors", "mean_cosine")
 _CHECK = (
     "`export-mobile verify .` compares every file with `manifest.json`. `examples.json` has 16 inputs with the answers "
     "of each file and a tolerance, for a self-test on the device."
@@ -143,6 +148,8 @@ def _use(files: Mapping[str, Signature], max_seq_len: int, task: str) -> list[st
 def _accuracy(report: Report) -> list[str]:
     if not report.accuracy:
         return ["Not measured."]
+    first = report.accuracy[0].score
+    further = [name for name in _OF_VECTORS if name in first.more]
     rows = [
         (
             markdown_text(stage.stage),
@@ -150,10 +157,11 @@ def _accuracy(report: Report) -> list[str]:
             figures.interval(stage.score),
             figures.change(stage),
             str(stage.score.n),
+            *(f"{stage.score.more[name]:.2f}" for name in further),
         )
         for stage in shipped_stages(report)
     ]
-    header = ("stage", figures.metric_name(report), "95 % interval", "change", "n")
+    header = ("stage", figures.metric_name(report), "95 % interval", "change", "n", *map(metric_title, further))
     return [
         f"On {report.data['eval_rows']} rows of {markdown_code(Path(report.data['eval_source']).name)}.",
         tables.markdown(header, rows),
@@ -166,7 +174,8 @@ def _limits(report: Report, files: Mapping[str, Signature]) -> list[str]:
     found = [f"A text beyond {length} tokens{f' or {size} bytes' if size else ''} is cut."]
     if report.accuracy:
         n = report.accuracy[0].score.n
-        found.append(f"The accuracy is that of {n} rows: one of them is {100 / n:.2f} points.")
+        share = f": one of them is {100 / n:.2f} points" if report.accuracy[0].score.metric not in CORRELATIONS else ""
+        found.append(f"The accuracy is that of {n} rows{share}.")
     found.append("Other texts than those of the data, other languages among them, were not measured.")
     if _needs_op(files):
         found.append("Files that take text as a string need the projection op on the device.")

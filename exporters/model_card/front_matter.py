@@ -18,6 +18,7 @@ _PIPELINES = {
     "token-classification": "token-classification",
     "question-answering": "question-answering",
     "base": "feature-extraction",
+    "embedding": "sentence-similarity",
 }
 # The hub's names of metrics where they are others than ours; values there are shares and not points.
 _METRICS = {"micro_f1": "f1", "entity_f1": "f1", "macro_f1": "f1", "pearson": "pearsonr", "spearman": "spearmanr"}

@@ -17,7 +17,7 @@ from exporters.report.json_lists import short_lists
 from exporters.self_test.example import Worked
 from exporters.self_test.tolerance import tolerances
 from exporters.verification.parity import Parity
-from models_tf.spec import END_LOGITS, HIDDEN, POOLED, START_LOGITS
+from models_tf.spec import EMBEDDING, END_LOGITS, HIDDEN, POOLED, START_LOGITS
 
 FILE = "examples.json"
 FORMAT = "export-mobile-examples/1"
@@ -77,7 +77,7 @@ def shown(name: str, values: np.ndarray, tokens: int) -> list[Any]:
         values = values[: min(tokens, _SHOWN_PLACES)]
     elif values.ndim == 2:
         values = values[: min(tokens, _SHOWN_TOKENS)]
-    values = values[..., : _SHOWN_CHANNELS if name in (HIDDEN, POOLED) else _SHOWN_LABELS]
+    values = values[..., : _SHOWN_CHANNELS if name in (HIDDEN, POOLED, EMBEDDING) else _SHOWN_LABELS]
     return _numbers(np.round(values.astype(np.float64), _DIGITS).tolist())
 
 

@@ -17,8 +17,8 @@ from exporters.sources import projection_file, token_file
 from models_tf.bounded_files import read_document
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
-from models_tf.spec import IDS, MASK, SEGMENTS
-from models_tf.tasks import QUESTION_ANSWERING, TASKS
+from models_tf.spec import EMBEDDING, IDS, MASK, SEGMENTS
+from models_tf.tasks import MEASURED_TASKS, QUESTION_ANSWERING
 
 LABELS_FILE, PROJECTION_FILE, MODEL_FILE, REPORT_FILE = "labels.txt", "projection.json", "model.json", "report.json"
 _WRITTEN_BY = "the folder that `export-mobile` wrote"
@@ -108,7 +108,7 @@ def _text(path: Path, file: ModelFile, inputs: tuple[str, ...]) -> Shipped:
 def _tokens(path: Path, file: ModelFile, inputs: tuple[str, ...]) -> Shipped:
     document = _document(path.parent / MODEL_FILE, token_file.FORMAT)
     task = _field(document, "task", str, MODEL_FILE)
-    if task not in TASKS:
+    if task not in MEASURED_TASKS:
         raise InputError(f"A check needs a task with labelled data. Received: {path.name}, which is for {task}.")
     labels = _field(document, "labels", list, MODEL_FILE)
     if not all(isinstance(label, str) for label in labels):
@@ -139,6 +139,10 @@ def _check_labels(shipped: Shipped) -> None:
     """As many labels as the file has numbers for them."""
     outputs = {info.name: info for info in next(iter(shipped.file.signatures.values())).outputs}
     if shipped.task == QUESTION_ANSWERING:
+        return
+    if shipped.task == EMBEDDING:
+        if EMBEDDING not in outputs:
+            raise InputError(f"{shipped.path.name} must have the output {EMBEDDING}. Received: {', '.join(outputs)}.")
         return
     answer = LOGITS if LOGITS in outputs else PROBABILITIES
     if answer not in outputs:

@@ -10,7 +10,7 @@ from typing import Any
 
 from exporters.formats.tensor_names import PROBABILITIES
 from exporters.report.json_lists import short_lists
-from models_tf.spec import END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS
+from models_tf.spec import EMBEDDING, END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS
 from models_tf.tokenizers.backend import WORDPIECE
 from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB
 from models_tf.tokenizers.spiece_file import SPACE
@@ -27,6 +27,7 @@ _MEANINGS = {
     END_LOGITS: "one number for each token: where the answer ends",
     HIDDEN: "one vector for each token",
     POOLED: "one vector for the whole row",
+    EMBEDDING: "one vector for the text; the cosine of two says how similar their texts are",
 }
 _IDS_OF = {
     VOCAB: "numbers of the tokens, lines of vocab.txt from 0; after the last token anything",
@@ -61,9 +62,10 @@ def token_file(
     trained: bool = True,
     multi_label: bool = False,
     any_length: bool = False,
+    embedding: Mapping[str, Any] | None = None,
 ) -> str:
     """The text of model.json. `files` gives the inputs and outputs of each model file. With `any_length` they take
-    shorter inputs as well.
+    shorter inputs as well. `embedding` says how a vector is made of those of the tokens.
     """
     vocabulary = VOCAB if tokenizer is None else _vocabulary(tokenizer)
     meanings = {
@@ -83,6 +85,7 @@ def token_file(
         "meanings": {name: meaning for name, meaning in meanings.items() if name in used},
         "labels": list(labels),
         "multi_label": multi_label,
+        **({"embedding": dict(embedding)} if embedding else {}),
         "tokenizer": None if tokenizer is None else _tokenizer(tokenizer),
         "files": files,
     }

@@ -22,6 +22,7 @@ from exporters.formats.graph import Graph
 from exporters.formats.runners import Feed, KerasRunner
 from exporters.formats.tensor_names import MARGIN, MEDIAPIPE
 from exporters.self_test.example import Worked
+from exporters.sources.embedding import described
 from exporters.sources.token_examples import worked_examples
 from exporters.sources.token_file import token_file
 from exporters.verification import checks
@@ -106,6 +107,7 @@ class TokenModel:
             "bundled": False,
             "trained": checkpoint.trained,
             "num_labels": len(checkpoint.labels),
+            **described(checkpoint),
             "multi_label": self.source.multi_label,
             "parameters": int(sum(value.size for value in checkpoint.tensors.values())),
             "max_seq_len": self.source.max_seq_len,
@@ -136,6 +138,7 @@ class TokenModel:
             trained=source.checkpoint.trained,
             multi_label=source.multi_label,
             any_length=self.graph.any_length,
+            embedding=described(source.checkpoint),
         )
         return files
 

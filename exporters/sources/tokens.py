@@ -17,6 +17,7 @@ from exporters.data.token_rows import TokenReader, TokenRows
 from exporters.formats.graph import MediaPipeForm
 from exporters.request import ExportRequest
 from exporters.shipped import device_tokenizer
+from exporters.sources.embedding import check_case, embedding_folder, with_pooling
 from exporters.sources.extremes import is_finite, largest_weight
 from exporters.sources.mask import LARGEST_PEAK, ScoresError, choose_mask
 from exporters.sources.mediapipe import check_single_texts, mediapipe_form
@@ -25,10 +26,11 @@ from models_tf import registry
 from models_tf.checkpoints import encoder as encoder_checkpoint
 from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
+from models_tf.checkpoints.sentence_folder import SentenceFolder
 from models_tf.checkpoints.sequence_length import sequence_length
 from models_tf.compress.settings import Compression
 from models_tf.data import DEFAULT_THRESHOLD, ONE_LABEL, check_threshold_use
-from models_tf.encoder.heads import BASE, CLASSIFICATION, ORDER_LABELS, SENTENCE_ORDER, TOKEN_CLASSIFICATION
+from models_tf.encoder.heads import BASE, CLASSIFICATION, EMBEDDING, ORDER_LABELS, SENTENCE_ORDER, TOKEN_CLASSIFICATION
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.tasks import REGRESSION, head_of_task, task_of_head
@@ -70,13 +72,16 @@ class TokenSource:
 
     @classmethod
     def load(cls, request: ExportRequest) -> "TokenSource":
-        checkpoint = _random(request) if request.random_init else _checkpoint(request)
+        sentences = embedding_folder(request)
+        checkpoint = _random(request) if request.random_init else _checkpoint(request, sentences)
         task = _task(request, checkpoint)
         tokenizer = None
         if not request.random_init:
             tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint {request.checkpoint}")
             tokenizer.check_embedding(checkpoint.config.vocab_size)
-        length, record = sequence_length(checkpoint, request.max_seq_len), None
+            check_case(sentences, tokenizer)
+        stated = None if sentences is None else sentences.max_seq_len
+        length, record = sequence_length(checkpoint, request.max_seq_len, default=stated), None
         notes = list(interruption(request.checkpoint)) if request.checkpoint else []
         if request.compression is not None:
             checkpoint, record = _compressed(request, checkpoint, notes)
@@ -166,8 +171,10 @@ class TokenSource:
             )
 
     def _one_segment(self, rows: Rows) -> bool:
-        """Tags are for single texts; otherwise the data tells whether there are pairs; without data there may be."""
-        if self.task == TOKEN_CLASSIFICATION:
+        """Tags and embeddings are for single texts; otherwise the data tells whether there are pairs; without data they
+        are possible.
+        """
+        if self.task in (TOKEN_CLASSIFICATION, EMBEDDING):
             return True
         examples = rows.evaluation
         given = self.request.eval_data is not None or self.request.calibration_data is not None
@@ -176,18 +183,20 @@ class TokenSource:
 
 def _random(request: ExportRequest) -> EncoderCheckpoint:
     task = request.task or registry.get(str(request.model)).family().heads[0]
-    return encoder_checkpoint.random_init(
+    made = encoder_checkpoint.random_init(
         str(request.model),
         request.preset,
         head=head_of_task(task),
         labels=_LABELS.get(task, ()),
         seed=request.seed,
     )
+    return with_pooling(made, request, None)
 
 
-def _checkpoint(request: ExportRequest) -> EncoderCheckpoint:
-    head = CLASSIFICATION if request.task == REGRESSION else request.task
-    return encoder_checkpoint.load(str(request.checkpoint), model=request.model, head=head)
+def _checkpoint(request: ExportRequest, sentences: SentenceFolder | None) -> EncoderCheckpoint:
+    head = CLASSIFICATION if request.task == REGRESSION else request.token_task
+    found = encoder_checkpoint.load(str(request.checkpoint), model=request.model, head=head)
+    return with_pooling(found, request, sentences)
 
 
 def _compressed(
@@ -213,7 +222,7 @@ def _task(request: ExportRequest, checkpoint: EncoderCheckpoint) -> str:
     """
     several = _gives_several(checkpoint)
     own = CLASSIFICATION if several else task_of_head(checkpoint.head)
-    if request.task not in (None, own, BASE) and (request.task, tuple(checkpoint.labels)) != (
+    if request.token_task not in (None, own, BASE) and (request.task, tuple(checkpoint.labels)) != (
         SENTENCE_ORDER,
         ORDER_LABELS,
     ):

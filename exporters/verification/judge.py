@@ -44,7 +44,8 @@ class Judge:
 
         def judge(rows: Sequence[int], limit: float | None, *, relative: bool = False) -> Parity:
             answers, wanted = (self._answers(rows, part) for part in (outputs, expected))
-            return compare(candidate, answers, reference, wanted, limit=limit, relative=relative)
+            found = compare(candidate, answers, reference, wanted, limit=limit, relative=relative)
+            return found if self.examples.chooses else replace(found, argmax_agreement=None)
 
         count = min(rows_of(outputs), rows_of(expected))
         parity = judge(range(count), limit, relative=relative)

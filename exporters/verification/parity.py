@@ -23,7 +23,8 @@ _SMALLEST_SCALE = 1e-2
 class Parity:
     """A candidate compared with its reference, over all rows and labels. `limit` is None if there is none.
 
-    `scale` is the base of a relative limit, 1 for an absolute one. `argmax_agreement` is None with one number per row.
+    `scale` is the base of a relative limit, 1 for an absolute one. `argmax_agreement` is None with one number per row,
+    and for vectors.
     `undecided` rows differ by more than the limit and are left out: see `UNDECIDED_MARGIN`. `rounding` is what float32
     itself changes in the answers of this network, if that was measured: see `wider`.
     """

@@ -2,7 +2,7 @@
 
 All stages are cut into the same bins, so that they can be laid side by side. Confusions and reliability are of single
 choices (a text, or a word of a text), the rest is of what the score counts (a text, a sentence, a question). Leaves out
-regressions, whose answers are neither right nor wrong.
+numbers and vectors, whose answers are neither right nor wrong.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ import numpy as np
 
 from models_tf.tasks import metrics
 from models_tf.tasks.decisions import Decisions
-from models_tf.tasks.judged import STATISTICS, Judged, share
+from models_tf.tasks.judged import CORRELATIONS, STATISTICS, Judged, share
 
 # More labels than this make no matrix that can be read; the largest confusions are listed for any number.
 MATRIX_LABELS = 30
@@ -20,7 +20,6 @@ TOP_CONFUSIONS = 20
 SHOWN_FLIPS = 50
 LONGEST_TEXT = 200
 RELIABILITY_BINS = 10
-REGRESSION_METRIC = "pearson"
 # Up to five lengths, with this many decisions each at least: ten have an interval of thirty points each way.
 LENGTH_BINS, FEWEST_IN_BIN = 5, 20
 
@@ -123,7 +122,7 @@ def qualities(stages: Mapping[str, Answers], numbers: Sequence[int] = ()) -> tup
     found: list[StageQuality] = []
     seen: dict[str, Answers] = {}
     for stage, one in stages.items():
-        if one.judged.metric == REGRESSION_METRIC:
+        if one.judged.metric in CORRELATIONS:
             continue
         twin = next((name for name, other in seen.items() if _equal(one, other)), None)
         if twin is not None:

@@ -7,7 +7,7 @@ hardly grows.
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from exporters.data.rows import Examples
@@ -151,7 +151,11 @@ def _undecided(parity: Parity) -> str:
 
 
 def _scores(outputs: dict[str, Outputs], examples: Examples, seed: int) -> tuple[StageScore, ...]:
-    scores = {name: examples.score(rows, seed=seed) for name, rows in outputs.items()}
+    reference = next(iter(outputs.values()))
+    scores = {}
+    for name, rows in outputs.items():
+        own = examples.score(rows, seed=seed)
+        scores[name] = replace(own, more={**own.more, **examples.compared(rows, reference)})
     first = next(iter(scores.values()))
     return tuple(StageScore(stage=name, score=value, drop=first.value - value.value) for name, value in scores.items())
 

@@ -21,6 +21,7 @@ from models_tf.checkpoints.folder import CONFIG_FILE, find_folder, read_document
 from models_tf.checkpoints.head_choice import ChosenHead, check_labels, choose_head, stored_labels
 from models_tf.checkpoints.initial import initial_tensors
 from models_tf.checkpoints.port import port, to_stored
+from models_tf.checkpoints.sentence_folder import encoder_folder
 from models_tf.checkpoints.sequence_length import trained_length
 from models_tf.checkpoints.weights import WEIGHTS_FILE, WeightFiles, open_weights
 from models_tf.encoder.config import EncoderConfig
@@ -55,7 +56,7 @@ class EncoderCheckpoint:
     files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
-        if make_head(self.head.kind, self.labels) != self.head:
+        if make_head(self.head.kind, self.labels).num_labels != self.head.num_labels:
             raise ValueError(f"The labels must fit the head, {self.head}. Received: {len(self.labels)} labels.")
         shapes = {name: value.shape for name, value in self.tensors.items()}
         wrong = sorted(set(shapes.items()) ^ set(self.config.shapes(self.head).items()))
@@ -165,8 +166,10 @@ class OpenCheckpoint:
 
 
 def open_checkpoint(source: str | os.PathLike[str], *, model: str | None = None) -> OpenCheckpoint:
-    """A checkpoint folder or hub id: its config and tokenizer, without its weights."""
-    folder = find_folder(source)
+    """A checkpoint folder or hub id: its config and tokenizer, without its weights. Of a folder of
+    sentence-transformers, the encoder.
+    """
+    folder = encoder_folder(find_folder(source))
     document = read_document(folder)
     where = str(folder / CONFIG_FILE)
     family = _family(document, model, where)

@@ -10,7 +10,7 @@ from typing import Any
 from models_tf.checkpoints.config_fields import ConfigTable
 from models_tf.checkpoints.rename import PortLine, dense
 from models_tf.encoder.config import EncoderConfig
-from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION, Head
+from models_tf.encoder.heads import BASE, CLASSIFICATION, EMBEDDING, QUESTION_ANSWERING, TOKEN_CLASSIFICATION, Head
 from models_tf.errors import InputError
 
 # Head -> PyTorch's name of its last layer.
@@ -118,11 +118,11 @@ class Family:
 
     def check_head(self, kind: str, config: EncoderConfig | None = None) -> None:
         """`config` may drop tokens, and a head on every token has nothing to read where tokens are gone."""
-        if kind not in self.heads:
+        if kind not in self.heads and not (kind == EMBEDDING and BASE in self.heads):  # which has no weights, either
             raise InputError(
                 f"{self.name} is for {' or '.join(self.heads)}. Received: {kind}; use --model bert for it."
             )
-        if config is not None and config.retention and kind in (TOKEN_CLASSIFICATION, QUESTION_ANSWERING):
+        if config is not None and config.retention and kind in (TOKEN_CLASSIFICATION, QUESTION_ANSWERING, EMBEDDING):
             raise InputError(
                 f"A model with `retention` drops tokens: expected a {CLASSIFICATION} or {BASE} head. Received: {kind}; "
                 "leave `retention` out of config.json."

@@ -14,6 +14,8 @@ from models_tf.errors import InputError
 from models_tf.tokenizers.files import TOKENIZER_FILES
 
 CONFIG_FILE = "config.json"
+# Of a folder of sentence-transformers (`sentence_folder.py`): what the hub must send besides.
+SENTENCE_FILES = ("modules.json", "sentence_bert_config.json", "*/config.json", "*/sentence_bert_config.json")
 # What a training writes beside a checkpoint, and what says how one was compressed.
 TRAINING_FILE, RECORD_FILE = "training.json", "compression.json"
 # owner/name, as in google/mobilebert-uncased. The hub's old names without an owner look like any folder's name.
@@ -33,7 +35,7 @@ def find_folder(source: str | os.PathLike[str]) -> Path:
             f"Checkpoint must be a folder with {CONFIG_FILE}, or an id of the Hugging Face hub such as "
             f"google/mobilebert-uncased. Received: {text} (no such folder)."
         )
-    return hub.download(text, (CONFIG_FILE, *TOKENIZER_FILES))
+    return hub.download(text, (CONFIG_FILE, *TOKENIZER_FILES, *SENTENCE_FILES))
 
 
 def read_document(folder: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from models_tf.encoder.heads import (
     QUESTION_OUTPUTS,
     SENTENCE_ORDER,
     TOKEN_CLASSIFICATION,
+    WITHOUT_WEIGHTS,
     Head,
     make_head,
 )
@@ -71,14 +72,14 @@ def choose_head(
         labels=labels,
         is_stored=is_stored,
         is_new=new_labels is not None and not is_stored,
-        replaces=None if is_stored and kind != BASE else stored or BASE,
+        replaces=None if is_stored and kind not in WITHOUT_WEIGHTS else stored or BASE,
     )
 
 
 def stored_labels(document: Mapping[str, Any], kind: str, where: str) -> list[str]:
     """The labels in config.json for this kind of head."""
     reader = Document(values=document, where=where)
-    if kind == BASE:
+    if kind in WITHOUT_WEIGHTS:
         return []
     labels = reader.labels()
     if kind == QUESTION_ANSWERING:
@@ -103,10 +104,10 @@ def _head_kind(stored: str | None, head: str | None, where: str, *, fresh: bool)
     if kind is not None and kind not in HEADS:
         raise InputError(f"Unknown head: expected one of {', '.join(HEADS)}. Received: {head}.")
     if fresh:
-        if head in (None, BASE):
+        if head in (None, *WITHOUT_WEIGHTS):
             raise ValueError(f"`new_head_labels` needs a head to put them on. Received: {head}.")
         return str(kind)
-    if stored is None or kind in (None, stored, BASE):
+    if stored is None or kind in (None, stored, *WITHOUT_WEIGHTS):
         return kind or stored or BASE
     raise InputError(
         f"{where}: a {head} model is asked for. Received: a {stored} model; fine-tune it with `export-mobile train`."

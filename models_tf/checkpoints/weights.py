@@ -3,7 +3,7 @@
 Leaves out which tensors a model needs: `port.py`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -21,6 +21,8 @@ _SINGLE_FILES: dict[str, Callable[[Path], "WeightFile"]] = {
     WEIGHTS_FILE: SafetensorsFile,
     "pytorch_model.bin": TorchFile,
 }
+# What other libraries put in front of all names: PyTorch's DataParallel and compile, sentence-transformers.
+WRAPPERS = ("module.", "_orig_mod.", "0.auto_model.", "auto_model.")
 _OTHER_FRAMEWORKS = ("tf_model.h5", "flax_model.msgpack", "model.ckpt.index")
 
 
@@ -39,28 +41,32 @@ class WeightFile(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class WeightFiles:
-    """Every tensor with the file it is in; a value is read when it is asked for, and not kept."""
+    """Every tensor with the file it is in; a value is read when it is asked for, and not kept.
+
+    `wrapper` is what another library put in front of all names; names here are without.
+    """
 
     folder: Path
     sources: Mapping[str, WeightFile]
+    wrapper: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.sources)
+        return tuple(name.removeprefix(self.wrapper) for name in self.sources)
 
     @property
     def files(self) -> tuple[Path, ...]:
         return tuple(dict.fromkeys(source.path for source in self.sources.values()))
 
     def file(self, name: str) -> Path:
-        return self.sources[name].path
+        return self.sources[self.wrapper + name].path
 
     def shape(self, name: str) -> tuple[int, ...]:
-        return self.sources[name].shape(name)
+        return self.sources[self.wrapper + name].shape(self.wrapper + name)
 
     def read(self, name: str) -> np.ndarray:
         """float32, whatever the file holds."""
-        return self.sources[name].read(name)
+        return self.sources[self.wrapper + name].read(self.wrapper + name)
 
 
 def open_weights(folder: Path) -> WeightFiles:
@@ -69,14 +75,24 @@ def open_weights(folder: Path) -> WeightFiles:
         path, index = folder / name, folder / f"{name}.index.json"
         if path.is_file():
             file = reader(path)
-            return WeightFiles(folder=folder, sources=dict.fromkeys(file.names, file))
+            sources = dict.fromkeys(file.names, file)
+            return WeightFiles(folder=folder, sources=sources, wrapper=wrapper_of(sources))
         if index.is_file():
-            return WeightFiles(folder=folder, sources=_parts(index, reader))
+            sources = _parts(index, reader)
+            return WeightFiles(folder=folder, sources=sources, wrapper=wrapper_of(sources))
     others = [name for name in _OTHER_FRAMEWORKS if (folder / name).exists()]
     received = f" Received: {others[0]}, of another framework: save it from PyTorch first." if others else ""
     raise InputError(
         f"Checkpoint folder {folder} lacks {' and '.join(_SINGLE_FILES)}: one of them is needed.{received}"
     )
+
+
+def wrapper_of(names: Collection[str]) -> str:
+    """The wrappers that all of the names begin with, one inside the other."""
+    found = ""
+    while wrapper := next((one for one in WRAPPERS if names and all(n.startswith(found + one) for n in names)), ""):
+        found += wrapper
+    return found
 
 
 def _parts(index: Path, reader: Callable[[Path], WeightFile]) -> dict[str, WeightFile]:

@@ -20,14 +20,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from models_tf.encoder import retention
+from models_tf.encoder import heads, pooling, retention
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.ghosts import Leading
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, Head
 from models_tf.encoder.network import Form
 from models_tf.encoder.parts import Parts, activate
 from models_tf.layers.dropout import Draws
-from models_tf.spec import END_LOGITS, HIDDEN, LOGITS, POOLED, START_LOGITS
+from models_tf.spec import EMBEDDING, END_LOGITS, HIDDEN, LOGITS, POOLED, START_LOGITS
 
 # Called with the name of an inner tensor and its values [..., channel]; see `rewrites/ranges.py`.
 Observer = Callable[[str, tf.Tensor], None]
@@ -338,6 +338,8 @@ class _Pass:
 
     def _answer(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
         head, hidden = self.head, self.config.hidden_size
+        if head.kind == heads.EMBEDDING:
+            return {EMBEDDING: self._embedding(x)}
         if head.kind in (BASE, CLASSIFICATION):
             if not self.config.pools(head):
                 return {HIDDEN: tf.reshape(x, (self.lead, self.time, hidden))}
@@ -353,6 +355,16 @@ class _Pass:
             start, end = tf.unstack(logits, axis=-1)
             return {START_LOGITS: start, END_LOGITS: end}
         return {LOGITS: logits}
+
+    def _embedding(self, x: tf.Tensor) -> tf.Tensor:
+        """One vector for each text."""
+        if self.head.pooling == heads.CLS:
+            found = x if self.options.form.first_token_only else self._first(x)
+        else:
+            rows = tf.reshape(x, (self.lead, self.time, x.shape[-1]))
+            real = tf.reshape(self.real, (self.lead, self.time, 1))
+            found = pooling.pool(str(self.head.pooling), rows, real, scaled=not self.head.normalize)
+        return pooling.unit_length(found) if self.head.normalize else found
 
     def _first(self, x: tf.Tensor, count: int = 1, time: Any = None) -> tf.Tensor:
         """The rows of the first tokens, [batch * count, channel]; `time` is the number of tokens."""

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from models_tf.encoder import forward
+from models_tf.encoder import forward, heads
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 from models_tf.encoder.network import Network
-from models_tf.spec import END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS, TensorSpec
+from models_tf.spec import EMBEDDING, END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS, TensorSpec
 
 _TIMED = (HIDDEN, START_LOGITS, END_LOGITS)
 
@@ -42,6 +42,8 @@ class NetworkGraph:
         shapes: dict[str, tuple[int, ...]] = {LOGITS: (time, head.num_labels)}
         if head.kind == BASE:
             shapes = {HIDDEN: (time, hidden), POOLED: (hidden,)}
+        elif head.kind == heads.EMBEDDING:
+            shapes = {EMBEDDING: (hidden,)}
         elif head.kind == CLASSIFICATION:
             shapes = {LOGITS: (head.num_labels,)}
         elif head.kind == QUESTION_ANSWERING:

@@ -26,5 +26,6 @@ def path_inside(folder: Path, name: str) -> Path:
 
 
 def _is_blob(real: Path, snapshot: Path) -> bool:
-    """As in models--OWNER--NAME/snapshots/COMMIT/vocab.txt -> ../../blobs/SHA."""
-    return snapshot.parent.name == _SNAPSHOTS and real.parent == snapshot.parent.parent / _BLOBS
+    """As in models--OWNER--NAME/snapshots/COMMIT/vocab.txt -> ../../blobs/SHA, or COMMIT/0_Transformer/vocab.txt."""
+    homes = [home for home in (snapshot, snapshot.parent) if home.parent.name == _SNAPSHOTS]
+    return any(real.parent == home.parent.parent / _BLOBS for home in homes)

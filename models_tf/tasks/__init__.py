@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from models_tf.encoder.heads import (
     CLASSIFICATION,
+    EMBEDDING,
     ORDER_LABELS,
     QUESTION_ANSWERING,
     SENTENCE_ORDER,
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
     from models_tf.tokenizers.tokenizer import Tokenizer
 
 REGRESSION = "regression"
+# What models are trained for, and what they are measured on.
 TASKS = (CLASSIFICATION, REGRESSION, TOKEN_CLASSIFICATION, QUESTION_ANSWERING, SENTENCE_ORDER)
+MEASURED_TASKS = (*TASKS, EMBEDDING)
 
 
 def check_task(task: str) -> None:
-    if task not in TASKS:
-        raise InputError(f"A task with data must be one of {', '.join(TASKS)}. Received: {task!r}.")
+    if task not in MEASURED_TASKS:
+        raise InputError(f"A task with data must be one of {', '.join(MEASURED_TASKS)}. Received: {task!r}.")
 
 
 def head_of_task(task: str) -> str:
@@ -66,7 +69,8 @@ def stream_file(
         return None
     if task == TOKEN_CLASSIFICATION:
         return tagging.stream(path, columns, labelled)
-    guesses = classification.SCORE_COLUMNS if task == REGRESSION else classification.CLASS_COLUMNS
+    scored = task in (REGRESSION, EMBEDDING)
+    guesses = classification.SCORE_COLUMNS if scored else classification.CLASS_COLUMNS
     return classification.stream(path, columns, guesses, labelled)
 
 
@@ -96,7 +100,7 @@ def read_rows(
     """
     from models_tf.data.held import hold
     from models_tf.data.tag_scheme import TagScheme
-    from models_tf.tasks import classification, question_answering, sentence_order, tagging
+    from models_tf.tasks import classification, embedding, question_answering, sentence_order, tagging
     from models_tf.tasks.rows import row_bytes
 
     check_task(task)
@@ -120,6 +124,7 @@ def read_rows(
         SENTENCE_ORDER: (classification.read_classification, classification.LabelNames),
         REGRESSION: (classification.read_regression, classification.Numbers),
         TOKEN_CLASSIFICATION: (tagging.read_tagging, TagScheme),
+        EMBEDDING: (embedding.read_embedding, classification.Numbers),
     }
     if several is not None:
         readers[CLASSIFICATION] = several.read, several.watcher
@@ -136,7 +141,8 @@ def read_rows(
     found = read(held.rows, path, **own, seen=seen)
     if len(held.rows) == held.total:
         return found
-    numbers = tuple(place + 1 for place in held.places)
+    places = [number - 1 for number in found.numbers] or range(len(held.places))
+    numbers = tuple(held.places[place] + 1 for place in places)
     return dataclasses.replace(found, numbers=numbers, notes=(*held.note(path), *found.notes))
 
 

@@ -172,7 +172,7 @@ class Numbers:
 
     def watch(self, rows: Iterable[Row]) -> Iterator[Row]:
         for row in rows:
-            _number(row, self._path)
+            number_of(row, self._path)
             yield row
 
 
@@ -186,7 +186,7 @@ def read_regression(
     labelled: bool,
     seen: Numbers | None = None,  # noqa: ARG001 - as the other readers
 ) -> RegressionRows:
-    targets = {LOGITS: np.array([_number(row, path) for row in rows], np.float32)} if labelled else None
+    targets = {LOGITS: np.array([number_of(row, path) for row in rows], np.float32)} if labelled else None
     return encode_texts(RegressionRows, rows, path, tokenizer, max_len, labels=labels, targets=targets)
 
 
@@ -249,7 +249,7 @@ def encode_texts(
     )
 
 
-def _number(row: Row, path: Path) -> float:
+def number_of(row: Row, path: Path) -> float:
     try:
         value = float(row.label) if isinstance(row.label, str) else math.nan
     except ValueError:

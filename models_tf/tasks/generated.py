@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from models_tf.spec import IDS, MASK, SEGMENTS
-from models_tf.tasks import QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION
+from models_tf.tasks import EMBEDDING, QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION
 from models_tf.tasks.classification import ClassificationRows, RegressionRows
+from models_tf.tasks.embedding import EmbeddingRows
 from models_tf.tasks.question_answering import QuestionRows
 from models_tf.tasks.rows import TaskRows
 from models_tf.tasks.tagging import TaggingRows
@@ -44,6 +45,8 @@ def generate(
         return TaggingRows(**shared, first=first, words=words.astype(np.int32))
     if task == QUESTION_ANSWERING:
         return QuestionRows(**shared, windows=())
+    if task == EMBEDDING:
+        return EmbeddingRows(**shared, sentences=tuple(shared["keys"]))
     return RegressionRows(**shared) if task == REGRESSION else ClassificationRows(**shared)
 
 

@@ -55,6 +55,13 @@ def correlation(counts: np.ndarray) -> float:
     return metrics.pearson(counts[:, 0], counts[:, 1])
 
 
+def rank_correlation(counts: np.ndarray) -> float:
+    """Columns as of `correlation`."""
+    return metrics.spearman(counts[:, 0], counts[:, 1])
+
+
+# Scores of numbers, which are neither right nor wrong.
+CORRELATIONS = ("pearson", "spearman")
 # Metric -> the score of some units from their counts.
 STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
     "accuracy": share,
@@ -62,6 +69,7 @@ STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
     "micro_f1": f1,
     "entity_f1": f1,
     "pearson": correlation,
+    "spearman": rank_correlation,
 }
 
 

@@ -27,6 +27,7 @@ class Columns:
 GUESSED = Columns()
 # A number for each of the files that are compared at once.
 _ANSWER_BYTES = 16
+_VECTOR = 768  # channels of most embeddings, or fewer
 # Gets the number of rows and says which of them to take.
 Pick: TypeAlias = Callable[[int], Sequence[int]]
 
@@ -39,6 +40,7 @@ class TaskRows(abc.ABC):
     """
 
     task: ClassVar[str]
+    chooses: ClassVar[bool] = True  # whether the largest of a row's answers means something
     inputs: dict[str, np.ndarray]
     keys: list[str]
     source: str
@@ -60,6 +62,11 @@ class TaskRows(abc.ABC):
     def labelled(self) -> bool:
         """Whether the rows can be scored."""
         return self.targets is not None
+
+    @property
+    def rows_each(self) -> int:
+        """How many rows make one of those that a file has and that the score counts."""
+        return 1
 
     @property
     def max_len(self) -> int:
@@ -101,6 +108,14 @@ class TaskRows(abc.ABC):
     def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
         """The logits that decide, [decisions, choices]: what two files of one model must agree on."""
 
+    def compared(
+        self,
+        outputs: Mapping[str, np.ndarray],  # noqa: ARG002 - for tasks with vectors
+        reference: Mapping[str, np.ndarray],  # noqa: ARG002
+    ) -> dict[str, float]:
+        """Further metrics of a model beside the reference, in percent by name."""
+        return {}
+
     def _check_outputs(self, outputs: Mapping[str, np.ndarray], *names: str) -> None:
         for name in names:
             if name not in outputs or len(outputs[name]) != len(self):
@@ -116,6 +131,8 @@ class TaskRows(abc.ABC):
 def row_bytes(task: str, labels: int, max_len: int) -> int:
     """What a row takes in memory besides its texts: ids, mask and segments, and the answers of some files."""
     answers = {"token-classification": labels * max_len, "question-answering": 2 * max_len}.get(task, labels)
+    if task == "embedding":  # two texts, each with a vector
+        return 2 * (12 * max_len + _ANSWER_BYTES * _VECTOR)
     return 12 * max_len + _ANSWER_BYTES * answers
 
 

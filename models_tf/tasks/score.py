@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 # No shares of rows: -1 to 1, given times 100.
-_CORRELATIONS = ("pearson", "spearman", "matthews")
+_CORRELATIONS = ("pearson", "spearman", "matthews", "mean_cosine")
 
 
 @dataclass(frozen=True, kw_only=True)

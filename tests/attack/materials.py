@@ -73,7 +73,7 @@ def _rows(folder: Path) -> None:
 
 
 def _checkpoints(folder: Path) -> None:
-    from support import byte_pairs, tiny_models
+    from support import byte_pairs, sentence_folders, tiny_models
 
     for model in ("bert", "mobilebert", "powerbert", "albert", "ghostbert", "distilbert", "electra", "xlm-roberta"):
         tiny_models.write_checkpoint(folder / model, model)
@@ -82,6 +82,9 @@ def _checkpoints(folder: Path) -> None:
         folder / "tagger", "tagger", "token-classification", labels=["O", "B-X", "I-X", "B-Y", "I-Y"]
     )
     tiny_models.write_checkpoint(folder / "squad", "bert", "question-answering")
+    sentence_folders.write_sentence_folder(folder / "sentences", settings={"max_seq_length": 12})
+    sentence_folders.write_sentence_folder(folder / "sentences_apart", encoder="0_Transformer")
+    sentence_folders.write_pairs(folder / "pairs.tsv")
     tiny_models.write_projection(folder / "prado", LABELS)
 
 

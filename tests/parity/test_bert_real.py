@@ -127,7 +127,7 @@ def test_float32_files_of_minilm_equal_pytorch(
     folder: Path, origin: EncoderCheckpoint, model: Any, tmp_path: Path
 ) -> None:
     request = ExportRequest(
-        model="bert", checkpoint=folder, quantize="float32", max_seq_len=LENGTH, output=tmp_path / "out"
+        model="bert", checkpoint=folder, task="base", quantize="float32", max_seq_len=LENGTH, output=tmp_path / "out"
     )
     report = export(request)
     assert report.passed

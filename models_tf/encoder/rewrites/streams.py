@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from models_tf.encoder.config import NO_NORM
-from models_tf.encoder.heads import BASE
+from models_tf.encoder.heads import WITHOUT_WEIGHTS
 from models_tf.encoder.network import Network
 
 
@@ -94,7 +94,7 @@ def _outer(network: Network) -> Stream:
     found: Stream = []
     for number in range(config.num_layers + 1):
         name, last = f"layers.{number}", number == config.num_layers
-        fixed = last and network.head.kind == BASE
+        fixed = last and network.head.kind in WITHOUT_WEIGHTS
         readers = tuple(f"{name}.{part}" for part in config.input_readers)
         if last:
             readers = () if fixed else head
