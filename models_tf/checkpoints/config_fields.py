@@ -61,7 +61,14 @@ class ConfigTable:
         except ValueError as error:
             if str(error).startswith(f"{where}: "):
                 raise
-            raise InputError(f"{where}: {error}") from error
+            raise InputError(f"{where}: {self._with_keys(str(error))}") from error
+
+    def _with_keys(self, message: str) -> str:
+        """A message about fields of `EncoderConfig`, with the keys that stand in the file."""
+        for field in self.fields:
+            if field.name:
+                message = message.replace(f"`{field.name}`", f"`{field.key}`")
+        return message
 
     def to_document(self, config: EncoderConfig, document: Values) -> dict[str, Any]:
         """`document` with the keys of `config` in it; other keys stay. A ValueError where the keys cannot say it."""

@@ -122,7 +122,7 @@ class Document:
         return found
 
     def fail(self, key: str, expected: str, received: Any, remedy: str = "") -> NoReturn:
-        text = received if isinstance(received, str) else _json_word(received)
+        text = received if isinstance(received, str) and _is_plain(received) else _json_word(received)
         end = f": {remedy}." if remedy else "."
         raise InputError(f"{self.where}: `{key}` must be {expected}. Received: {text[:100]}{end}")
 
@@ -139,6 +139,17 @@ def spelling(activation: str, own: Any) -> str:
     """The document's `own` word for the activation, or the first that means it."""
     words = [word for word, meaning in ACTIVATIONS.items() if meaning == activation]
     return own if own in words else words[0]
+
+
+def _is_plain(text: str) -> bool:
+    """Whether it needs no quotes in a message: one line, not empty, and neither a number nor another value of JSON."""
+    if not text.strip() or not text.isprintable() or text in ("true", "false", "null"):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
 
 
 def _is_number(key: Any) -> bool:

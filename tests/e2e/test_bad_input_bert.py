@@ -167,7 +167,7 @@ def test_tensors_that_are_missing_left_over_or_of_another_shape_are_named(refuse
         ({"add_cross_attention": True}, ["`add_cross_attention` must be false"]),
         ({"quantization_config": {"bits": 4}}, ["`quantization_config` must be null", "before it was quantized"]),
         ({"hidden_act": "mish"}, ["`hidden_act` must be one of relu", "Received: mish"]),
-        ({"num_attention_heads": 5}, ["multiple of `num_heads`, 5", "Received: 24"]),
+        ({"num_attention_heads": 5}, ["multiple of `num_attention_heads`, 5", "Received: 24"]),
         ({"num_hidden_layers": 3}, ["lack tensor bert.encoder.layer.2."]),
         ({"num_hidden_layers": 1}, ["bert.encoder.layer.1.", "is not part"]),
         ({"hidden_size": "24"}, ["`hidden_size` must be a whole number"]),

@@ -108,7 +108,7 @@ def changed(source: Path, target: Path, kind: str) -> Path:
         ("config is no JSON", ["config.json", "JSON"]),
         ("another model", ["another architecture", "mobilebert", "gpt2"]),
         ("another architecture", ["another architecture", "GPT2LMHeadModel"]),
-        ("wrong value", ["config.json", "num_heads"]),
+        ("wrong value", ["config.json", "num_attention_heads"]),
         ("truncated", ["model.safetensors"]),
         ("pickle", ["model.safetensors", "pickle"]),
         ("no weights", ["model.safetensors"]),

@@ -114,7 +114,7 @@ def test_own_weights_written_as_numbers_are_own_weights() -> None:
             "`inner_group_num` must be 1 where each of 4 groups runs once",
         ),
         ({"embedding_size": 0}, "`embedding_size` must be a whole number from 1"),
-        ({"hidden_size": 13}, "multiple of `num_heads`"),
+        ({"hidden_size": 13}, "multiple of `num_attention_heads`"),
         ({"hidden_act": "mish"}, "`hidden_act` must be one of"),
         ({"classifier_dropout_prob": 2}, "`classifier_dropout_prob` must be a number"),
         ({"position_embedding_type": "relative_key"}, "relative positions are not supported"),

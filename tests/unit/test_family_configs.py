@@ -50,7 +50,7 @@ def test_narrow_words_of_electra_are_projected_behind_their_norm_and_wide_ones_a
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("distilbert", {"dim": 0}, "`dim` must be a whole number"),
     ("distilbert", {"dim": "768"}, "`dim`"),
-    ("distilbert", {"n_heads": 5}, "multiple of `num_heads`"),
+    ("distilbert", {"n_heads": 5}, "multiple of `n_heads`"),
     ("distilbert", {"n_layers": 10**9}, "`n_layers`"),
     ("distilbert", {"activation": "mish"}, "`activation` must be one of relu"),
     ("distilbert", {"dropout": 1.5}, "`dropout`"),

@@ -204,7 +204,7 @@ def test_a_bert_that_is_not_built_is_refused_by_the_name_of_its_key(key, value):
 
 
 def test_a_width_that_the_heads_do_not_divide_is_refused():
-    assert "multiple of `num_heads`" in refused({**MOBILEBERT, "num_attention_heads": 3})
+    assert "multiple of `num_attention_heads`" in refused({**MOBILEBERT, "num_attention_heads": 3})
 
 
 def test_sizes_that_would_fill_the_memory_are_refused():
