@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -122,6 +123,25 @@ def test_every_window_has_its_share_of_labels(
     for start in range(0, 66 * (len(rows) // 66), 66):
         count = sum(row < labelled for row in rows[start : start + 66])
         assert abs(count - 66 * labelled / len(rows)) <= 1
+
+
+def test_memory_is_flat_in_the_number_of_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """18 MB more text: the peak grows by less than a twentieth of it."""
+    monkeypatch.setattr(data, "WINDOW_ROWS", 200)
+    peaks = []
+    for count in (2_000, 20_000):
+        both = examples(tmp_path, 20, 2)
+        (tmp_path / "u.txt").write_text("".join(f"{i:09d} {'x' * 989}\n" for i in range(count)))
+        tracemalloc.start()
+        try:
+            texts = data.UnlabelledFile(path=tmp_path / "u.txt", text_column=None)
+            both = data.open_examples(both.train, both.dev, texts)
+            seen = sum(len(batch.rows) for batch in data.mixed_batches(both, 64, np.random.default_rng(0)))
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+        assert seen == count + 20
+    assert peaks[1] - peaks[0] < 18_000_000 / 20, peaks
 
 
 @pytest.fixture(scope="module")
