@@ -263,3 +263,17 @@ def test_a_training_with_swapped_tokens_gives_other_weights(files: Path, tmp_pat
         train(files, tmp_path / name, **QUICK, swap=rate)
     still, swapped = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("still", "swapped"))
     assert still != swapped
+
+
+def test_several_labels_a_row_are_learned_from_texts_too(tmp_path: Path) -> None:
+    rows = ["text\tlabel", *(["play rain\tm|w", "play\tm", "rain\tw", "nothing\t|"] * 20)]
+    few = ["text\tlabel", *(["play\tm", "rain\tw"] * 2)]
+    for name, lines in (("train", few), ("dev", rows)):
+        (tmp_path / f"{name}.tsv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "u.txt").write_text("\n".join(row.partition("\t")[0] for row in rows[1:]) + "\n")
+    answers = {"play": [4.0, -4.0], "rain": [-4.0, 4.0], "play rain": [4.0, 4.0], "nothing": [-4.0, -4.0]}
+    texts = [row.partition("\t")[0] for row in (*few[1:], *rows[1:])]
+    np.save(tmp_path / "t.npy", np.array([answers[text] for text in texts], np.float32))
+    settings = {"epochs": 10, "batch_size": 8, "average": 0.5, "teacher_logits": tmp_path / "t.npy"}
+    result = train(tmp_path, tmp_path / "out", multi_label=True, unlabelled=tmp_path / "u.txt", **settings)
+    assert result["dev_accuracy"] > 0.95
