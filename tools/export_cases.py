@@ -83,8 +83,10 @@ def _trainings() -> Iterator[Case]:
     small = f"{ROWS} --max-seq-len 12 --epochs 2 --batch-size 16 --set projection.feature_size=64"
     grams = _settings(embedding_size=8, fourgram=0, fivegram=0, skip1bigram=0, skip2bigram=0)
     yield train("sgnn", "sgnn", f"{small} --set hidden_size=16")
+    yield train("sgnn-linear", "sgnn", f"{small} --set hidden_size=16 --set last_hidden_size=8 --set activation=none")
     yield train("prado", "prado", f"{small} {grams}")
     yield train("prado-mixed-taught", "prado", f"{small} {grams} --features mixed --teacher @bert")
+    yield train("prado-texts", "prado", f"{small} {grams} --teacher @bert --unlabelled @texts.txt --swap 0.2")
 
     new = f"--vocab @bert/vocab.txt {ROWS} {SHORT} --epochs 1"
     tuned = f"--checkpoint @bert {ROWS} {SHORT}"

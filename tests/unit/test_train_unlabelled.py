@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -124,6 +125,25 @@ def test_every_window_has_its_share_of_labels(
         assert abs(count - 66 * labelled / len(rows)) <= 1
 
 
+def test_memory_is_flat_in_the_number_of_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """18 MB more text: the peak grows by less than a twentieth of it."""
+    monkeypatch.setattr(data, "WINDOW_ROWS", 200)
+    peaks = []
+    for count in (2_000, 20_000):
+        both = examples(tmp_path, 20, 2)
+        (tmp_path / "u.txt").write_text("".join(f"{i:09d} {'x' * 989}\n" for i in range(count)))
+        tracemalloc.start()
+        try:
+            texts = data.UnlabelledFile(path=tmp_path / "u.txt", text_column=None)
+            both = data.open_examples(both.train, both.dev, texts)
+            seen = sum(len(batch.rows) for batch in data.mixed_batches(both, 64, np.random.default_rng(0)))
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+        assert seen == count + 20
+    assert peaks[1] - peaks[0] < 18_000_000 / 20, peaks
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The toy task with labels on four rows only, none of which has a word of the other texts; and its teacher."""
@@ -243,3 +263,17 @@ def test_a_training_with_swapped_tokens_gives_other_weights(files: Path, tmp_pat
         train(files, tmp_path / name, **QUICK, swap=rate)
     still, swapped = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("still", "swapped"))
     assert still != swapped
+
+
+def test_several_labels_a_row_are_learned_from_texts_too(tmp_path: Path) -> None:
+    rows = ["text\tlabel", *(["play rain\tm|w", "play\tm", "rain\tw", "nothing\t|"] * 20)]
+    few = ["text\tlabel", *(["play\tm", "rain\tw"] * 2)]
+    for name, lines in (("train", few), ("dev", rows)):
+        (tmp_path / f"{name}.tsv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "u.txt").write_text("\n".join(row.partition("\t")[0] for row in rows[1:]) + "\n")
+    answers = {"play": [4.0, -4.0], "rain": [-4.0, 4.0], "play rain": [4.0, 4.0], "nothing": [-4.0, -4.0]}
+    texts = [row.partition("\t")[0] for row in (*few[1:], *rows[1:])]
+    np.save(tmp_path / "t.npy", np.array([answers[text] for text in texts], np.float32))
+    settings = {"epochs": 10, "batch_size": 8, "average": 0.5, "teacher_logits": tmp_path / "t.npy"}
+    result = train(tmp_path, tmp_path / "out", multi_label=True, unlabelled=tmp_path / "u.txt", **settings)
+    assert result["dev_accuracy"] > 0.95
