@@ -90,12 +90,18 @@ ROBERTA = {
     "pad_token_id": 0,
 }
 XLM_ROBERTA = {**ROBERTA, "model_type": "xlm-roberta"}
+MPNET = {
+    **{key: value for key, value in BERT.items() if key != "type_vocab_size"},
+    "model_type": "mpnet",
+    "max_position_embeddings": LENGTH + 2,
+    "pad_token_id": 0,
+}
 TAGGER = {**BERT, "model_type": "tagger", "num_hidden_layers": 3}
 DOCUMENTS: dict[str, dict[str, Any]] = {
     document["model_type"]: document
     for document in (
         *(MOBILEBERT, BERT, GHOSTBERT, POWERBERT, ALBERT, TAGGER),
-        *(DISTILBERT, ELECTRA, ROBERTA, XLM_ROBERTA),
+        *(DISTILBERT, ELECTRA, ROBERTA, XLM_ROBERTA, MPNET),
     )
 }
 # Changes of MOBILEBERT. Without any bottleneck for attention, PyTorch's class asks for one as wide as the layer.
