@@ -27,6 +27,7 @@ from exporters.report.versions import cpu_name, versions
 from models_tf.checkpoints import encoder as checkpoints
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.data.table import read_table
+from models_tf.mpnet.config import UNUSED_POSITIONS
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 RECIPES = ("int8", "int8-dynamic")
@@ -131,9 +132,19 @@ def xlm_roberta(bert: EncoderCheckpoint, texts: list[str]) -> tuple[dict[str, An
     return roberta(bert, texts, name="xlm-roberta", learn=unigram)
 
 
+def mpnet(bert: EncoderCheckpoint, _texts: list[str]) -> tuple[dict[str, Any], dict[str, np.ndarray], Any]:
+    """Relative positions begin at random, as all that BERT lacks; without segments."""
+    document = {**sizes(bert), "model_type": "mpnet", "vocab_size": bert.config.vocab_size,
+                "pad_token_id": bert.config.pad_id,
+                "max_position_embeddings": bert.config.max_positions + UNUSED_POSITIONS}  # fmt: skip
+    tables = bert.tensors
+    return document, {"position_embedding": tables["position_embedding"] + tables["segment_embedding"][0]}, None
+
+
 # Family -> what its checkpoint starts from, and epochs over a part of the rows.
 FAMILIES: dict[str, tuple[Any, int]] = {
-    "distilbert": (distilbert, 1), "electra": (electra, 1), "roberta": (roberta, 2), "xlm-roberta": (xlm_roberta, 2)
+    "distilbert": (distilbert, 1), "electra": (electra, 1), "roberta": (roberta, 2), "xlm-roberta": (xlm_roberta, 2),
+    "mpnet": (mpnet, 2),
 }  # fmt: skip
 
 

@@ -129,6 +129,11 @@ MODELS = {
             family_path="models_tf.xlm_roberta.convert:FAMILY",
         ),
         ModelEntry(
+            name="mpnet",
+            summary="BERT with relative positions, without segments; checkpoints in Hugging Face format",
+            family_path="models_tf.mpnet.convert:FAMILY",
+        ),
+        ModelEntry(
             name="tagger",
             summary="a BERT of three layers that tags words, distilled from a larger one on texts without labels",
             family_path="models_tf.tagger.convert:FAMILY",
@@ -161,7 +166,7 @@ def presets() -> str:
 # Models that people look for, and what is near to them in meaning, not in spelling.
 _RELATIVES = {
     **dict.fromkeys(("tinybert", "minilm", "bert-tiny", "bert-mini"), "bert, which takes every size"),
-    **dict.fromkeys(("camembert", "deberta", "mpnet", "xlnet", "modernbert"), "bert"),
+    **dict.fromkeys(("camembert", "deberta", "xlnet", "modernbert"), "bert"),
     **dict.fromkeys(("gpt", "gpt2", "llama", "t5", "bart"), "none, since no model here writes text"),
     **dict.fromkeys(("lstm", "cnn", "fasttext", "pqrnn"), "prado"),
 }

@@ -37,12 +37,14 @@ PRETRAINING_HEADS = frozenset(
 class Compressed:
     """The family that a compressed network belongs to: one with `ghosts`, one that drops tokens (`retention`), and any
     other (`plain`). None: the family cannot have them. `narrow_words`: words may become narrower than positions.
+    `heads`: layers may lose some of their heads.
     """
 
     plain: str
     ghosts: str | None = None
     retention: str | None = None
     narrow_words: bool = True
+    heads: bool = True
 
     def name(self, config: EncoderConfig) -> str:
         """What such a network is called."""

@@ -23,7 +23,7 @@ def check(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
             "--embedding-size, --prune-vocab or --retention. Received: none of them, or a share of 0."
         )
     dropped = _check_layers(checkpoint, settings)
-    _check_width(checkpoint, settings, dropped)
+    _check_width(checkpoint, settings, dropped, heads_may_go=family.compressed.heads)
     _check_ghosts(checkpoint, settings, possible=family.compressed.ghosts is not None)
     _check_shared(checkpoint, settings, possible=family.compressed.narrow_words)
     _check_tokens(checkpoint, settings, possible=family.compressed.retention is not None)
@@ -59,8 +59,16 @@ def _check_layers(checkpoint: EncoderCheckpoint, settings: Compression) -> Seque
     return ()
 
 
-def _check_width(checkpoint: EncoderCheckpoint, settings: Compression, dropped: Sequence[int]) -> None:
+def _check_width(
+    checkpoint: EncoderCheckpoint, settings: Compression, dropped: Sequence[int], *, heads_may_go: bool
+) -> None:
     config = checkpoint.config
+    if not heads_may_go and (settings.prune_heads or settings.remove_heads):
+        asked = "--prune-heads" if settings.prune_heads else "--remove-heads"
+        raise InputError(
+            f"{asked} is for models whose layers may differ in heads. Received: {checkpoint.model_name}; "
+            "use --prune-ffn, --drop-layers or --share-layers."
+        )
     counts = [config.heads_of(layer) for layer in range(config.num_layers)]
     if settings.remove_heads:
         heads.without(counts, dict(settings.remove_heads), minimum=settings.min_heads)

@@ -1,6 +1,6 @@
 """`EncoderConfig`: sizes and variants of a BERT-like encoder, which give the name and shape of every weight.
 
-One class for MobileBERT, IB-BERT, BERT, GhostBERT, PoWER-BERT and ALBERT: BERT is the case without bottlenecks,
+One class for MobileBERT, IB-BERT, BERT, GhostBERT, PoWER-BERT, ALBERT and MPNet: BERT is the case without bottlenecks,
 trigrams and stacked FFNs. In a compressed BERT, layers may differ in width, share weights, drop tokens or have ghosts.
 Each of these is a part with its own fields and checks (`config_parts/`); what is here puts them together.
 `models_tf/<model>/config.py` reads and writes each model's config.json.
@@ -15,9 +15,9 @@ from models_tf import limits
 from models_tf.encoder.config_parts.bottleneck import MAX_FFN
 from models_tf.encoder.config_parts.core import ACTIVATIONS, LAYER_NORM, MAX_IDS, MAX_LAYERS, MAX_SIZE, NO_NORM, NORMS
 from models_tf.encoder.config_parts.ghosts import GHOST_FORMS, GHOST_HEADS, GHOST_OUTPUTS, MAX_GHOST_KERNEL
+from models_tf.encoder.config_parts.relative import Relative
 from models_tf.encoder.config_parts.retention import BY_CHANCE, BY_PLACE, BY_SIGNIFICANCE, RETENTIONS, check_retention
 from models_tf.encoder.config_parts.shapes import Shapes, dense, norm
-from models_tf.encoder.config_parts.sharing import Sharing
 from models_tf.encoder.heads import BASE, Head
 
 __all__ = [
@@ -43,8 +43,8 @@ __all__ = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderConfig(Sharing):
-    """All parts: `Core`, `Bottleneck`, `Widths`, `Ghosts`, `Retention` and `Sharing`, one on the other."""
+class EncoderConfig(Relative):
+    """All parts: `Core`, `Bottleneck`, `Widths`, `Ghosts`, `Retention`, `Sharing` and `Relative`, one on the other."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,7 +53,7 @@ class EncoderConfig(Sharing):
 
     def shapes(self, head: Head | None = None) -> Shapes:
         """Name and shape of every weight, in the order of the forward pass; kernels are [in, out]."""
-        found = self.embedding_shapes()
+        found = self.embedding_shapes() | self.relative_shapes()
         for layer in self.first_uses:
             prefix = self.weights_of(layer)
             found |= self.bottleneck_shapes(prefix)
@@ -89,6 +89,8 @@ class EncoderConfig(Sharing):
         return sum(math.prod(shape) for name, shape in self.shapes().items() if not name.startswith("pooler."))
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """For JSON. `relative_positions` is left out where there are none: older trainings, without the key, resume."""
         values = dataclasses.asdict(self)
+        if not self.relative_positions:
+            del values["relative_positions"]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

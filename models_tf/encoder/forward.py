@@ -4,7 +4,7 @@ Weights come in a table by name, and what is absent is not computed: a missing b
 scales the skip path in place of a norm, `embedding_convolution` replaces trigrams and projection, and
 `layers.N.fused_input` replaces all parts that read the layer's input and have no kernel of their own. A rewrite thus
 only changes weights. A layer's number of heads and whether it has ghosts follow from its kernels. `retention.py`
-chooses the tokens that a layer of PoWER-BERT keeps.
+chooses the tokens that a layer of PoWER-BERT keeps, `relative.py` adds to the scores of MPNet.
 
 Activations between dense layers are [batch * time, channel]: every runtime's int8 kernels take two axes.
 
@@ -20,7 +20,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from models_tf.encoder import heads, pooling, retention
+from models_tf.encoder import heads, pooling, relative, retention
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.ghosts import Leading
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, Head
@@ -42,7 +42,7 @@ class Activations:
     """What one run computed.
 
     - `hidden_states` [batch, time, hidden]: the outputs of the embedding and of each layer.
-    - `scores` [batch, head, query, key]: of each layer, before the mask is added.
+    - `scores` [batch, head, query, key]: of each layer, with what relative positions add, before the mask is added.
     - `mask_bias` [batch, 1, 1, key]: what is added; after tokens were dropped, for the remaining ones.
     - `significance` [batch, token] and `places` [batch, token kept], for layers that drop tokens or could: what tokens
       are ranked by, and where in the text the kept ones stood. The first token comes first, the rest in any order.
@@ -117,6 +117,7 @@ class _Pass:
         self.batch = ids.shape[0] or tf.shape(ids)[0]
         self.real = tf.cast(mask, self.table["word_embedding"].dtype)
         self.mask_bias = self.found.mask_bias = self._bias()
+        self.relative_bias = self._relative_bias(ids, mask) if "relative_attention_bias" in self.table else None
         if self._ranks_tokens:
             self.ranking = retention.Ranking(self.config, self.real, self.time)
         x = self._embed(ids, mask, segments)
@@ -155,10 +156,14 @@ class _Pass:
         """[time, channel], or [batch, time, channel] if they are looked up."""
         table = self.table["position_embedding"]
         if self.lead != -1:
-            # 0, 1, 2 and so on in the shape of the input. `range` and a slice up to the length give TFLite tensors
-            # whose size it learns only while it runs, and XNNPACK takes none of what follows.
-            return tf.gather(table, tf.cumsum(tf.maximum(mask, 1), 1, exclusive=True))
+            return tf.gather(table, _counted(mask))
         return table if table.shape[0] == ids.shape[1] else table[: self.time]
+
+    def _relative_bias(self, ids: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+        """[head, query, key]"""
+        places = tf.range(ids.shape[1] or tf.shape(ids)[1]) if self.lead == -1 else _counted(mask)[0]
+        longest = self.table["position_embedding"].shape[0]
+        return relative.score_bias(self.table["relative_attention_bias"], places, longest)
 
     def _embed(self, ids: tf.Tensor, mask: tf.Tensor, segments: tf.Tensor | None) -> tf.Tensor:
         words, size = tf.gather(self.table["word_embedding"], ids), self.config.embedding_size
@@ -302,6 +307,8 @@ class _Pass:
         scores = tf.matmul(self._heads(query, queries), self._heads(key, self.time), transpose_b=True)
         if not self.options.form.scaled_query:
             scores *= 1.0 / math.sqrt(size)
+        if self.relative_bias is not None:
+            scores += self.relative_bias[:, :queries] if first_only else self.relative_bias
         self.found.scores.append(scores)
         weights = tf.nn.softmax(scores + self.mask_bias)
         kept = None
@@ -370,6 +377,15 @@ class _Pass:
         """The rows of the first tokens, [batch * count, channel]; `time` is the number of tokens."""
         rows = tf.reshape(x, (self.lead, self.time if time is None else time, x.shape[-1]))
         return rows[:, 0] if count == 1 else tf.reshape(rows[:, :count], (-1, x.shape[-1]))
+
+
+def _counted(mask: tf.Tensor) -> tf.Tensor:
+    """0, 1, 2 and so on in the shape of the input.
+
+    `range` and a slice up to the length give TFLite tensors whose size it learns only while it runs, and XNNPACK takes
+    none of what follows.
+    """
+    return tf.cumsum(tf.maximum(mask, 1), 1, exclusive=True)
 
 
 def _ignore(name: str, values: tf.Tensor) -> None:

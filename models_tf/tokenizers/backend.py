@@ -77,7 +77,10 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
 
 def _special(settings: Mapping[str, Any], kind: str, vocab: Collection[str] = ()) -> dict[str, str]:
     """The names that the settings say, else those of the kind; a `vocab` without these may have those of another."""
-    names = next((one for one in (_SPECIAL[kind], *_SPECIAL.values()) if one["cls"] in vocab), _SPECIAL[kind])
+    usual = _SPECIAL[kind]
+    if kind == WORDPIECE and settings.get("tokenizer_class") in wordpiece_backend.MPNET_CLASSES:
+        usual = wordpiece_backend.MPNET_SPECIAL
+    names = next((one for one in (usual, *_SPECIAL.values()) if one["cls"] in vocab), usual)
     return {which: _special_name(settings, which, name) for which, name in names.items()}
 
 
@@ -116,7 +119,11 @@ def _from_json(data: bytes) -> "tuple[Backend, str]":
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
         raise InputError(f"{TOKENIZER} must describe a tokenizer, with `model`. Received: something else.")
     try:
-        return Backend.from_buffer(data), _MODELS.get(str(document["model"].get("type")), WORDPIECE)
+        backend, kind = Backend.from_buffer(data), _MODELS.get(str(document["model"].get("type")), WORDPIECE)
+        around = document.get("post_processor") or {}
+        if kind == WORDPIECE and around.get("type") == "RobertaProcessing":  # MPNet's
+            backend.post_processor = wordpiece_backend.two_separators(tuple(around["cls"]), tuple(around["sep"]))
+        return backend, kind
     except Exception as error:  # `tokenizers` raises nothing more specific
         raise InputError(f"{TOKENIZER} must describe a tokenizer. Received: {_one_line(error)}.") from error
 
@@ -124,8 +131,8 @@ def _from_json(data: bytes) -> "tuple[Backend, str]":
 def _from_vocab(data: bytes, settings: Mapping[str, Any], special: Mapping[str, str]) -> "Backend":
     return wordpiece_backend.make_backend(
         data,
-        (*special.values(), *_never_split(settings)),
-        unknown=special["unk"],
+        special,
+        never_split=_never_split(settings),
         lower_case=bool(_flag(settings, "do_lower_case", True)),
         strip_accents=_flag(settings, "strip_accents", None),
         split_chinese=bool(_flag(settings, "tokenize_chinese_chars", True)),

@@ -1,6 +1,6 @@
-"""A tokenizer of the `tokenizers` package from vocab.txt: BERT's WordPiece, as transformers builds it."""
+"""A tokenizer of the `tokenizers` package from vocab.txt: BERT's and MPNet's WordPiece, as transformers builds it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from models_tf.errors import InputError
@@ -8,35 +8,53 @@ from models_tf.tokenizers.files import VOCAB
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
+    from tokenizers.processors import PostProcessor
 
 # Names of the special tokens where tokenizer_config.json does not say them.
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+# The same of MPNet, which has RoBERTa's around BERT's words. Two texts then have two separators between them.
+MPNET_CLASSES = ("MPNetTokenizer", "MPNetTokenizerFast")
+MPNET_SPECIAL = {**SPECIAL, "pad": "<pad>", "cls": "<s>", "sep": "</s>", "mask": "<mask>"}
 
 
 def make_backend(
     data: bytes,
-    never_split: Sequence[str],
+    special: Mapping[str, str],
     *,
-    unknown: str,
+    never_split: Sequence[str],
     lower_case: bool,
     strip_accents: bool | None,
     split_chinese: bool,
 ) -> "Backend":
-    """`never_split` are the special tokens and others; `strip_accents` None is as `lower_case`."""
+    """`never_split` are others beside the special tokens; `strip_accents` None is as `lower_case`."""
     from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
     from tokenizers import Tokenizer as Backend
 
     vocab = read_vocab(data)
-    backend = Backend(models.WordPiece(vocab, unk_token=unknown))
+    backend = Backend(models.WordPiece(vocab, unk_token=special["unk"]))
     backend.normalizer = normalizers.BertNormalizer(
         clean_text=True, handle_chinese_chars=split_chinese, strip_accents=strip_accents, lowercase=lower_case
     )
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece(prefix="##")
     # Only tokens that the vocabulary holds: another would get an id beyond the embedding.
-    kept = [name for name in never_split if name in vocab]
+    kept = [name for name in (*special.values(), *never_split) if name in vocab]
     backend.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in kept])
+    if special["cls"] == MPNET_SPECIAL["cls"] and {special["cls"], special["sep"]} <= vocab.keys():
+        cls, sep = ((special[which], vocab[special[which]]) for which in ("cls", "sep"))
+        backend.post_processor = two_separators(cls, sep)
     return backend
+
+
+def two_separators(cls: tuple[str, int], sep: tuple[str, int]) -> "PostProcessor":
+    """What RobertaProcessing does to words, in the form that the libraries for devices read."""
+    from tokenizers.processors import TemplateProcessing
+
+    return TemplateProcessing(
+        single=f"{cls[0]}:0 $A:0 {sep[0]}:0",
+        pair=f"{cls[0]}:0 $A:0 {sep[0]}:0 {sep[0]}:0 $B:0 {sep[0]}:0",
+        special_tokens=[cls, sep],
+    )
 
 
 def read_vocab(data: bytes) -> dict[str, int]:

@@ -75,7 +75,9 @@ def _rows(folder: Path) -> None:
 def _checkpoints(folder: Path) -> None:
     from support import byte_pairs, sentence_folders, tiny_models
 
-    for model in ("bert", "mobilebert", "powerbert", "albert", "ghostbert", "distilbert", "electra", "xlm-roberta"):
+    for model in ("bert", "mobilebert", "powerbert", "albert", "ghostbert"):
+        tiny_models.write_checkpoint(folder / model, model)
+    for model in ("distilbert", "electra", "xlm-roberta", "mpnet"):
         tiny_models.write_checkpoint(folder / model, model)
     byte_pairs.write_roberta(folder / "roberta")
     tiny_models.write_checkpoint(

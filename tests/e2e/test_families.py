@@ -1,4 +1,4 @@
-"""DistilBERT, ELECTRA, RoBERTa and XLM-RoBERTa through the other commands; all recipes are in test_export_tokens.py."""
+"""The families beside BERT through the other commands; all recipes are in test_export_tokens.py."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ from models_tf.compress.settings import Compression
 from support.byte_pairs import write_roberta
 from support.tiny_models import LABELS, tiny_encoder, write_checkpoint
 
-FAMILIES = ("distilbert", "electra", "roberta", "xlm-roberta")
+FAMILIES = ("distilbert", "electra", "roberta", "xlm-roberta", "mpnet")
 WORDS = ("film", "good", "bad", "the", "Anna", "café")
 
 
@@ -59,12 +59,16 @@ def output_names(folder: Path) -> set[str]:
 def test_every_kind_of_compression_keeps_the_family_and_is_read_again(model, rows, tmp_path):
     folder = write_checkpoint(tmp_path / "whole", model, num_hidden_layers=3, n_layers=3)
     asked = Compression(
-        drop_layers="top:1", prune_heads=0.5, prune_ffn=0.5, embedding_size=None if model == "electra" else 8
+        drop_layers="top:1",
+        prune_heads=0.0 if model == "mpnet" else 0.5,
+        prune_ffn=0.5,
+        embedding_size=None if model == "electra" else 8,
     )
     compress(CompressRequest(checkpoint=folder, data=rows, compression=asked, output=tmp_path / "small"))
     found = checkpoint.load(tmp_path / "small")
     assert found.model_name == model
-    assert (found.config.num_layers, found.config.kept_heads) == (2, (1, 1))
+    assert (found.config.num_layers, found.config.kept_ffn) == (2, (10, 10))
+    assert found.config.kept_heads == (() if model == "mpnet" else (1, 1))
     exported(tmp_path / "small", tmp_path / "out")
     shared = Compression(share_layers=1)
     compress(CompressRequest(checkpoint=folder, compression=shared, output=tmp_path / "shared"))
@@ -77,12 +81,21 @@ def test_every_kind_of_compression_keeps_the_family_and_is_read_again(model, row
         ("electra", {"embedding_size": 8}, "`embedding_size` is for models .* Received: electra"),
         ("distilbert", {"ghosts": 1}, "`ghosts` makes a ghostbert of a bert .* Received: distilbert"),
         ("roberta", {"retention": (4, 2)}, "`retention` makes a powerbert of a bert. Received: roberta"),
+        ("mpnet", {"retention": (4, 2)}, "`retention` makes a powerbert of a bert. Received: mpnet"),
+        ("mpnet", {"ghosts": 1}, "`ghosts` makes a ghostbert of a bert .* Received: mpnet"),
+        ("mpnet", {"remove_heads": ((0, (1,)),)}, "`remove_heads` is for models .* Received: mpnet"),
     ],
 )
 def test_a_compression_that_the_family_cannot_have_is_one_line(model, asked, words, tmp_path):
     folder = write_checkpoint(tmp_path / "whole", model, **({"embedding_size": 24} if model == "electra" else {}))
     with pytest.raises(InputError, match=words):
         compress(CompressRequest(checkpoint=folder, compression=Compression(**asked), output=tmp_path / "out"))
+
+
+def test_heads_of_mpnet_cannot_be_pruned(rows, tmp_path):
+    folder, asked = write_checkpoint(tmp_path / "whole", "mpnet"), Compression(prune_heads=0.5)
+    with pytest.raises(InputError, match=r"`prune_heads` is for models whose layers may differ .* Received: mpnet"):
+        compress(CompressRequest(checkpoint=folder, data=rows, compression=asked, output=tmp_path / "out"))
 
 
 @pytest.mark.parametrize("model", FAMILIES)
@@ -126,7 +139,7 @@ def test_a_profile_names_the_parts(model, tmp_path):
 def test_every_head_is_exported_in_int8_and_answers_as_its_kind_does(model, task, tmp_path):
     exported(write_checkpoint(tmp_path / "whole", model, task), tmp_path / "out", quantize="int8-dynamic")
     outputs = output_names(tmp_path / "out")
-    pooled = {"pooled"} if "roberta" in model else set()
+    pooled = {"pooled"} if "roberta" in model or model == "mpnet" else set()
     expected = {"base": {"hidden"} | pooled, "token-classification": {"logits"}}
     assert outputs == expected.get(task, {"start_logits", "end_logits"})
     if task == "question-answering":

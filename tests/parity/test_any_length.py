@@ -17,7 +17,7 @@ from support import tiny_files
 from support.tiny_models import POWER, converted_network
 
 TEXTS = 200
-FAMILIES = ("mobilebert", "outliers", "albert", "ghosts on heads", "ghosts on outputs")
+FAMILIES = ("mobilebert", "outliers", "albert", "ghosts on heads", "ghosts on outputs", "relative")
 RECIPES = ("float32", "fp16", "int4", "int8-dynamic", "int8")
 FORMATS = ("tflite", "onnx")
 # Float sums in another order, relative to the largest answer (the recipe's own limit). LiteRT's dynamic scales are

@@ -29,7 +29,11 @@ DISTILBERT: dict[str, Any] = {
 }  # fmt: skip
 ELECTRA = {**SIZES, "model_type": "electra", "embedding_size": 8}
 ROBERTA = {**SIZES, "model_type": "roberta", "type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}
-NAMES = {"distilbert": "DistilBert", "electra": "Electra", "roberta": "Roberta", "xlm-roberta": "XLMRoberta"}
+MPNET = {**SIZES, "model_type": "mpnet", "pad_token_id": 1, "layer_norm_eps": 1e-5}
+NAMES = {
+    "distilbert": "DistilBert", "electra": "Electra", "roberta": "Roberta", "xlm-roberta": "XLMRoberta",
+    "mpnet": "MPNet",
+}  # fmt: skip
 EPSILON = 0.1  # so large that a norm with another one is off by far more than the tolerance
 VARIANTS: dict[str, dict[str, Any]] = {
     "distilbert": DISTILBERT,
@@ -47,6 +51,15 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "roberta, padding is 0, epsilon": {**ROBERTA, "pad_token_id": 0, "layer_norm_eps": EPSILON},
     "roberta, as many positions as tokens": {**ROBERTA, "max_position_embeddings": 14},
     "xlm-roberta": {**ROBERTA, "model_type": "xlm-roberta"},
+    "mpnet": MPNET,
+    "mpnet, padding is 4": {**MPNET, "pad_token_id": 4},
+    "mpnet, one layer, relu, epsilon": {
+        **MPNET,
+        "num_hidden_layers": 1,
+        "hidden_act": "relu",
+        "layer_norm_eps": EPSILON,
+    },
+    "mpnet, as many positions as tokens": {**MPNET, "max_position_embeddings": 14},
 }
 
 
@@ -55,10 +68,11 @@ def family_of(document: dict[str, Any]) -> tuple[str, Any]:
 
 
 def rows_for(document: dict[str, Any], *, padded: bool) -> dict[str, np.ndarray]:
-    """No token of a text is padding, and none has a segment that the model lacks."""
+    """No token of a text is padding, and none has a segment that the model lacks. MPNet's class takes 1 for padding."""
     given = given_rows(document, padded=padded)
-    pad = document["pad_token_id"]
-    given["ids"] = np.where((given["ids"] == pad) & (given["mask"] == 1), pad + 1, given["ids"]).astype(np.int32)
+    for pad in {document["pad_token_id"], 1}:
+        is_pad = (given["ids"] == pad) & (given["mask"] == 1)
+        given["ids"] = np.where(is_pad, document["pad_token_id"] + 1, given["ids"]).astype(np.int32)
     given["segments"] = np.minimum(given["segments"], document.get("type_vocab_size", 2) - 1)
     return given
 

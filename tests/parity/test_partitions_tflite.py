@@ -17,8 +17,8 @@ from support import tiny_files
 from support.conversions import Files
 
 # Rows of the table of tiny models; "outliers" is a BERT.
-FAMILIES = ("outliers", "mobilebert", "albert", "ghosts on heads", "ghosts on outputs", "prado", "sgnn")
-TOKENS = ("outliers", "mobilebert", "albert")
+FAMILIES = ("outliers", "mobilebert", "albert", "relative", "ghosts on heads", "ghosts on outputs", "prado", "sgnn")
+TOKENS = ("outliers", "mobilebert", "albert", "relative")
 # Before the graph's first product: whole numbers, tables.
 IN_FRONT = {"CAST", "GATHER", "MUL", "CUMSUM", "MAXIMUM"}
 
@@ -42,6 +42,8 @@ def test_only_tables_casts_and_the_choice_of_the_first_token_stay_outside(name):
     kept = dict(plan.kept)
     if name == "mobilebert":  # ids * mask + padding * (1 - mask), in whole numbers
         assert (kept.pop("SUB"), kept.pop("ADD")) == (1, 1)
+    if name == "relative":  # the distances of all tokens, in whole numbers
+        assert (kept.pop("SUB"), kept.pop("ADD"), kept.pop("RESHAPE", 2)) == (1, 1, 2)
     assert set(kept) <= IN_FRONT | {"STRIDED_SLICE"}
 
 

@@ -90,12 +90,18 @@ ROBERTA = {
     "pad_token_id": 0,
 }
 XLM_ROBERTA = {**ROBERTA, "model_type": "xlm-roberta"}
+MPNET = {
+    **{key: value for key, value in BERT.items() if key != "type_vocab_size"},
+    "model_type": "mpnet",
+    "max_position_embeddings": LENGTH + 2,
+    "pad_token_id": 0,
+}
 TAGGER = {**BERT, "model_type": "tagger", "num_hidden_layers": 3}
 DOCUMENTS: dict[str, dict[str, Any]] = {
     document["model_type"]: document
     for document in (
         *(MOBILEBERT, BERT, GHOSTBERT, POWERBERT, ALBERT, TAGGER),
-        *(DISTILBERT, ELECTRA, ROBERTA, XLM_ROBERTA),
+        *(DISTILBERT, ELECTRA, ROBERTA, XLM_ROBERTA, MPNET),
     )
 }
 # Changes of MOBILEBERT. Without any bottleneck for attention, PyTorch's class asks for one as wide as the layer.
@@ -207,6 +213,7 @@ CONVERTED = {
         config=dataclasses.replace(_OF_POWERBERT, retention_by="random", retention_seed=3), chosen_mask=True
     ),
     "shared": Converted(config=dataclasses.replace(_OF_POWERBERT, shared_layers=(0, 0, 0)), chosen_mask=True),
+    "relative": Converted(config=dataclasses.replace(_SMALL, relative_positions=True), chosen_mask=True),
     "ghosts on heads": Converted(config=_OF_GHOSTBERT, chosen_mask=True),
     "ghosts on outputs": Converted(config=dataclasses.replace(_OF_GHOSTBERT, ghost_on="outputs"), chosen_mask=True),
 }  # fmt: skip
@@ -355,7 +362,7 @@ def _plain(generator: np.random.Generator, name: str, shape: tuple[int, ...]) ->
         found = _gammas(generator, shape)
     elif name.endswith("kernel"):
         found = generator.normal(0, 1 / np.sqrt(shape[0]), shape)
-    elif name.endswith("embedding"):
+    elif name.endswith(("embedding", "attention_bias")):
         found = generator.normal(0, 0.5, shape)
     return found.astype(np.float32)
 
@@ -368,7 +375,7 @@ def _sharp(generator: np.random.Generator, name: str, shape: tuple[int, ...]) ->
         gain = 2.5 if "query" in name or "key" in name else 0.5 if "output" in name else 1.0
         found = generator.normal(0, gain / np.sqrt(shape[0]), shape)
     else:
-        found = generator.normal(0, 0.1 if name.endswith(("beta", "bias")) else 0.5, shape)
+        found = generator.normal(0, 0.1 if name.endswith((".beta", ".bias")) else 0.5, shape)
     return found.astype(np.float32)
 
 

@@ -36,6 +36,7 @@ def kinds() -> Mapping[str, bytes]:
         "cased without accents": _wordpiece(do_lower_case=False, strip_accents=True),
         "uncased with accents": _wordpiece(strip_accents=False),
         "Chinese in words": _wordpiece(tokenize_chinese_chars=False, never_split=["good", "[unused1]"]),
+        "mpnet": _mpnet(),
         "other prefix": _other_prefix(),
         "albert": _spiece(b"{}"),
         "albert cased": _spiece(b'{"do_lower_case": false, "keep_accents": true}'),
@@ -65,6 +66,13 @@ def vocabulary() -> bytes:
 def _wordpiece(**settings: object) -> bytes:
     files = {"vocab.txt": vocabulary(), "tokenizer_config.json": json.dumps(settings).encode()}
     return Tokenizer.from_files(files).files()["tokenizer.json"]
+
+
+def _mpnet() -> bytes:
+    """Signs of RoBERTa around words of BERT, whose own signs are there as well."""
+    vocab = b"<s>\n<pad>\n</s>\n<unk>\n" + vocabulary() + b"<mask>\n"
+    settings = b'{"tokenizer_class": "MPNetTokenizer"}'
+    return Tokenizer.from_files({"vocab.txt": vocab, "tokenizer_config.json": settings}).files()["tokenizer.json"]
 
 
 def _spiece(settings: bytes) -> bytes:
@@ -252,6 +260,7 @@ def _neither() -> bytes:
 def names() -> Sequence[str]:
     """All names, without making the files."""
     return (
-        "uncased", "cased", "cased without accents", "uncased with accents", "Chinese in words", "other prefix",
+        "uncased", "cased", "cased without accents", "uncased with accents", "Chinese in words", "mpnet",
+        "other prefix",
         "albert", "albert cased", "albert of transformers", "t5", "xlm-roberta", "flags", "ties", "own map", "neither",
     )  # fmt: skip

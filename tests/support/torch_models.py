@@ -19,6 +19,7 @@ CLASSES = {
     TOKEN_CLASSIFICATION: "ForTokenClassification",
     QUESTION_ANSWERING: "ForQuestionAnswering",
 }
+_TABLES = ("embeddings.weight", "attention_bias.weight")
 _NORMS = ("LayerNorm.weight", "layer_norm.weight")
 
 
@@ -41,7 +42,7 @@ def pytorch_model(name: str, document: dict[str, Any], head: Head) -> Any:
     rng = np.random.default_rng(0)
     with torch.no_grad():
         for key, parameter in model.named_parameters():
-            kinds = {**dict.fromkeys(_NORMS, ".gamma"), "embeddings.weight": ".table", ".weight": ".kernel"}
+            kinds = dict.fromkeys(_NORMS, ".gamma") | dict.fromkeys(_TABLES, ".table") | {".weight": ".kernel"}
             kind = next((ours for ending, ours in kinds.items() if key.endswith(ending)), ".bias")
             shape = tuple(reversed(parameter.shape)) if kind == ".kernel" else tuple(parameter.shape)
             drawn = values(rng, kind, shape).astype(np.float32)
@@ -91,7 +92,7 @@ def compare(name: str, family: Family, document: dict[str, Any], head: Head, giv
 
 def numbers_tokens(family: Family) -> bool:
     """Whether PyTorch numbers positions by the tokens that are not padding."""
-    return family.name in ("roberta", "xlm-roberta")
+    return family.name in ("roberta", "xlm-roberta", "mpnet")
 
 
 def given_rows(document: dict[str, Any], *, padded: bool) -> dict[str, np.ndarray]:

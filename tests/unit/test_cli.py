@@ -167,6 +167,7 @@ def test_export_may_be_named_like_the_other_commands(capsys):
     [
         ("distilbert/distilbert-base-uncased", ["Did you mean distilbert?", "--checkpoint"]),
         ("roberta-base", ["Did you mean roberta?"]),
+        ("microsoft/mpnet-base", ["Did you mean mpnet?"]),
         ("xlnet-base-cased", ["not supported", "nearest is bert"]),
         ("microsoft/deberta-v3-small", ["not supported", "nearest is bert"]),
         ("tinybert", ["nearest is bert, which takes every size"]),
@@ -245,6 +246,7 @@ def test_models_lists_the_registry_with_one_line_each(capsys):
         "electra",
         "roberta",
         "xlm-roberta",
+        "mpnet",
         "tagger",
     ]
     assert "bundled: snips, clinc150" in lines[0]

@@ -1,4 +1,4 @@
-"""config.json of DistilBERT, ELECTRA and RoBERTa, both ways; a wrong value is one line that names its key."""
+"""config.json of DistilBERT, ELECTRA, RoBERTa and MPNet, both ways; a wrong value is one line that names its key."""
 
 import dataclasses
 from typing import Any
@@ -11,7 +11,7 @@ from models_tf.errors import InputError
 from support.byte_pairs import write_roberta
 from support.tiny_models import DOCUMENTS, VOCABULARY, tiny_encoder, write_checkpoint
 
-FAMILIES = ("distilbert", "electra", "roberta", "xlm-roberta")
+FAMILIES = ("distilbert", "electra", "roberta", "xlm-roberta", "mpnet")
 
 
 def config_of(model: str, **changes: Any) -> Any:
@@ -25,7 +25,8 @@ def test_a_config_is_written_as_it_was_read(model):
     written = table.to_document(config, DOCUMENTS[model])
     assert table.from_document(written) == config
     assert {key: written[key] for key in DOCUMENTS[model]} == DOCUMENTS[model]
-    smaller = dataclasses.replace(config, kept_heads=(1, 2), kept_ffn=(10, 20))
+    kept_heads = () if model == "mpnet" else (1, 2)
+    smaller = dataclasses.replace(config, kept_heads=kept_heads, kept_ffn=(10, 20))
     assert table.from_document(table.to_document(smaller, written)) == smaller
 
 
@@ -40,6 +41,13 @@ def test_positions_begin_behind_the_one_of_padding():
     assert config_of("roberta", max_position_embeddings=514, pad_token_id=1).max_positions == 512
     assert config_of("roberta", max_position_embeddings=20, pad_token_id=4).max_positions == 15
     assert config_of("roberta").max_positions == DOCUMENTS["roberta"]["max_position_embeddings"] - 1
+    assert config_of("mpnet", max_position_embeddings=514, pad_token_id=4).max_positions == 512
+
+
+def test_mpnet_has_a_column_of_32_distances_for_each_head_and_no_segments():
+    shapes = config_of("mpnet").shapes()
+    assert shapes["relative_attention_bias"] == (32, 2)
+    assert "segment_embedding" not in shapes
 
 
 def test_narrow_words_of_electra_are_projected_behind_their_norm_and_wide_ones_are_not_projected():
@@ -67,6 +75,16 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("roberta", {"max_position_embeddings": 1}, "`max_position_embeddings`"),
     ("roberta", {"type_vocab_size": True}, "`type_vocab_size`"),
     ("xlm-roberta", {"vocab_size": 2**40}, "`vocab_size`"),
+    ("mpnet", {"relative_attention_num_buckets": 16}, "`relative_attention_num_buckets` must be 32"),
+    ("mpnet", {"relative_attention_num_buckets": "32"}, "`relative_attention_num_buckets`"),
+    ("mpnet", {"relative_attention_num_buckets": None}, "`relative_attention_num_buckets`"),
+    ("mpnet", {"max_position_embeddings": 2}, "`max_position_embeddings` must be above 2"),
+    ("mpnet", {"pad_token_id": 60}, "`pad_token_id`"),
+    ("mpnet", {"pad_token_id": True}, "`pad_token_id`"),
+    ("mpnet", {"num_attention_heads": 5}, "multiple of `num_heads`"),
+    ("mpnet", {"hidden_act": 3}, "`hidden_act`"),
+    ("mpnet", {"export_mobile_kept_heads": [1, 2]}, "`export_mobile_kept_heads` .*its heads cannot be pruned"),
+    ("mpnet", {"is_decoder": True}, "`is_decoder`"),
     ("xlm-roberta", {"layer_norm_eps": "1e-5"}, "`layer_norm_eps`"),
 ]
 
@@ -84,6 +102,7 @@ def test_a_wrong_value_is_one_line_that_names_its_key(model, changes, words):
         ("distilbert", "DistilBertForMultipleChoice"),
         ("electra", "ElectraForMultipleChoice"),
         ("roberta", "RobertaForCausalLM"),
+        ("mpnet", "MPNetForMultipleChoice"),
         ("bert", "BertForMultipleChoice"),
     ],
 )

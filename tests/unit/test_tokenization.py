@@ -254,3 +254,43 @@ def test_a_process_that_tokenized_can_fork_without_a_warning() -> None:
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+MPNET = ["<s>", "<pad>", "</s>", "<unk>", *TOKENS, "<mask>"]
+MPNET_FILES = {
+    "vocab.txt": "".join(f"{token}\n" for token in MPNET).encode(),
+    "tokenizer_config.json": b'{"tokenizer_class": "MPNetTokenizer"}',
+}
+
+
+def test_words_of_mpnet_stand_between_its_own_signs_with_two_between_a_pair():
+    """Its vocab.txt holds BERT's special tokens as well."""
+    made = Tokenizer.from_files(MPNET_FILES)
+    found = made.encode(["the film", "zßz"], ["is good", "a"], max_len=10)
+    rows = [[MPNET[number] for number in row] for row in found["ids"].tolist()]
+    assert rows[0] == ["<s>", "the", "film", "</s>", "</s>", "is", "good", "</s>", "<pad>", "<pad>"]
+    assert rows[1][:4] == ["<s>", "[UNK]", "</s>", "</s>"]
+    assert not found["segments"].any()
+    (alone,) = made.encode(["the film"], max_len=5)["ids"].tolist()
+    assert [MPNET[number] for number in alone] == ["<s>", "the", "film", "</s>", "<pad>"]
+
+
+def test_mpnet_is_as_in_transformers_and_its_files_are_read_again():
+    transformers = pytest.importorskip("transformers", reason="compared with PyTorch's tokenizer")
+    theirs = transformers.MPNetTokenizer(vocab={token: number for number, token in enumerate(MPNET)})
+    stored = {**MPNET_FILES, "tokenizer.json": theirs.backend_tokenizer.to_str().encode()}
+    assert b"RobertaProcessing" in stored["tokenizer.json"]
+    made, read = Tokenizer.from_files(MPNET_FILES), Tokenizer.from_files(stored)
+    again = Tokenizer.from_files({**MPNET_FILES, **made.files()})
+    assert b"RobertaProcessing" not in read.files()["tokenizer.json"]
+    texts = [*ODD_TEXTS, "<mask> the <s>", "playing unable films"]
+    expected = theirs(texts, texts[::-1], truncation=True, max_length=60, padding="max_length", return_tensors="np")
+    for one in (made, read, again):
+        found = one.encode(texts, texts[::-1], max_len=60)
+        np.testing.assert_array_equal(found["ids"], expected["input_ids"])
+        np.testing.assert_array_equal(found["mask"], expected["attention_mask"])
+
+
+def test_mpnet_without_its_signs_is_refused():
+    with pytest.raises(InputError, match="must have the special token '<pad>'"):
+        Tokenizer.from_files({**MPNET_FILES, "vocab.txt": VOCAB})

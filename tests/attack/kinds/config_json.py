@@ -13,11 +13,12 @@ from tests.attack.readers import read_checkpoint
 from tests.attack.values import document_bytes, wrong_value
 
 MODELS = ("bert", "mobilebert", "powerbert", "albert", "ghostbert", "tagger", "squad")
-MODELS += ("distilbert", "electra", "roberta", "xlm-roberta")
+MODELS += ("distilbert", "electra", "roberta", "xlm-roberta", "mpnet")
 _EXTRA = (
     "id2label", "label2id", "num_labels", "problem_type", "architectures", "hidden_act", "layer_norm_eps",
     "type_vocab_size", "pad_token_id", "classifier_dropout", "torch_dtype", "export_mobile_kept_heads",
     "export_mobile_kept_ffn", "retention", "embedding_size", "num_hidden_groups", "max_position_embeddings",
+    "relative_attention_num_buckets",
 )  # fmt: skip
 
 
