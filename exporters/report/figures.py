@@ -8,6 +8,7 @@ from exporters.verification.quality import StageQuality
 from models_tf.tasks.score import Score, metric_title, metric_unit
 
 UNTRAINED = "untrained: random weights, for size and speed only"
+_OF_VECTORS = ("nearest_neighbors", "mean_cosine")
 LATENCY_NOTE = "One thread of the machine that exported, median; it ranks files, it does not predict a phone."
 
 
@@ -45,6 +46,11 @@ def verdict(report: Report) -> str:
 
 def metric_name(report: Report) -> str:
     return metric_title(report.accuracy[0].score.metric) if report.accuracy else ""
+
+
+def of_vectors(report: Report) -> tuple[str, ...]:
+    """The metrics that compare vectors with those of the reference; none for other tasks."""
+    return tuple(name for name in _OF_VECTORS if report.accuracy and name in report.accuracy[0].score.more)
 
 
 def points(score: Score) -> str:
