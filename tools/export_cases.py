@@ -136,6 +136,7 @@ def _heads() -> Iterator[Case]:
         yield _writing(f"head-questions-{recipe}", f"--checkpoint @bert-questions {asked}")
     texts = f"--calibration-data @calibration.tsv {LENGTH}"
     yield _writing("head-base-int8", f"--checkpoint @bert-base --task base {texts}")
+    yield _writing("head-embedding-int8", f"--checkpoint @bert-base --task embedding --pooling max {texts}")
     folded = f"--checkpoint @mobilebert-opt --quantize float32 {LENGTH}"
     yield _writing("fold-safe-float32", f"{folded} --fold safe --target onnx")
     yield _writing("fold-off-float32", f"{folded} --no-fold --target tflite")

@@ -32,8 +32,6 @@ _TEXTS = {
     "token-classification": '["some", "words"], is_pretokenized=True',
     "question-answering": '"a question", "a passage"',
 }
-# What is said of vectors besides the metric.
-_OF_VECTORS = ("nearest_neighbors", "mean_cosine")
 _CHECK = (
     "`export-mobile verify .` compares every file with `manifest.json`. `examples.json` has 16 inputs with the answers "
     "of each file and a tolerance, for a self-test on the device."
@@ -148,8 +146,7 @@ def _use(files: Mapping[str, Signature], max_seq_len: int, task: str) -> list[st
 def _accuracy(report: Report) -> list[str]:
     if not report.accuracy:
         return ["Not measured."]
-    first = report.accuracy[0].score
-    further = [name for name in _OF_VECTORS if name in first.more]
+    further = figures.of_vectors(report)
     rows = [
         (
             markdown_text(stage.stage),

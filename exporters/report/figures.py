@@ -8,6 +8,7 @@ from exporters.verification.quality import StageQuality
 from models_tf.tasks.score import Score, metric_title, metric_unit
 
 UNTRAINED = "untrained: random weights, for size and speed only"
+_OF_VECTORS = ("nearest_neighbors", "mean_cosine")
 LATENCY_NOTE = "One thread of the machine that exported, median; it ranks files, it does not predict a phone."
 
 
@@ -54,6 +55,11 @@ def metric_name(report: Report) -> str:
 def further_metrics(report: Report) -> list[str]:
     """What `more` of each score holds."""
     return [metric_title(name) for name in report.accuracy[0].score.more] if report.accuracy else []
+
+
+def of_vectors(report: Report) -> tuple[str, ...]:
+    """The metrics that compare vectors with those of the reference; none for other tasks."""
+    return tuple(name for name in _OF_VECTORS if report.accuracy and name in report.accuracy[0].score.more)
 
 
 def points(score: Score) -> str:

@@ -5,6 +5,7 @@ from exporters.report import figures
 from exporters.report.compression import compression_line
 from exporters.report.report import Report
 from exporters.report.tables import Table
+from models_tf.tasks.score import metric_title
 
 
 def blocks(report: Report) -> list[str | Table]:
@@ -20,6 +21,9 @@ def blocks(report: Report) -> list[str | Table]:
     flips = _flips(report)
     if flips:
         found.append(flips)
+    vectors = _vectors(report)
+    if vectors:
+        found.append(vectors)
     float_rows = [row.max_abs / row.scale for row in report.parity if row.limit]
     if float_rows:
         relative = " of the largest answer" if any(row.scale != 1 for row in report.parity if row.limit) else ""
@@ -52,6 +56,16 @@ def _files(report: Report) -> Table:
             rows.append((name, figures.count(file.compressed_bytes), *("",) * (len(rows[0]) - 2)))
     header = ("file", "bytes", "gzip", *((metric, "95 % interval", "change") if metric else ()), "ms")
     return Table(header=header, rows=rows)
+
+
+def _vectors(report: Report) -> str:
+    """How near the vectors of the file that changed most are to the reference's."""
+    names = figures.of_vectors(report)
+    if not names or len(report.accuracy) < 2:
+        return ""
+    worst = min(report.accuracy[1:], key=lambda stage: stage.score.more[names[-1]])
+    shown = ", ".join(f"{metric_title(name)} {worst.score.more[name]:.2f}" for name in names)
+    return f"{'vectors beside the reference':<34} {shown} in {worst.stage}"
 
 
 def _flips(report: Report) -> str:

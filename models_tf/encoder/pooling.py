@@ -18,8 +18,9 @@ def pool(kind: str, rows: tf.Tensor, real: tf.Tensor, *, scaled: bool = True) ->
     The first token must be real. A mean that is not `scaled` has the right direction, but not the right length.
     """
     if kind != MEAN:
-        # What stands in for padding changes no maximum; a large negative number would leave int8 no steps for the rest.
-        return tf.reduce_max(rows * real + rows[:, :1] * (1.0 - real), 1)
+        # The first token in place of padding changes no maximum; a large negative number would leave int8 no steps for
+        # the rest. As a minimum of negative values, since ai-edge-quantizer 0.10 has that in int8 and no maximum.
+        return tf.reduce_min(rows * (real * -1.0) + rows[:, :1] * (real - 1.0), 1) * -1.0
     total = tf.reduce_mean(rows * real, 1)
     if not scaled:
         return total

@@ -31,7 +31,7 @@ WITHOUT_KERNEL = (
 # With one that takes several times as long as the float kernel (ONNX Runtime 1.31: 0.6 against 0.13 ms in MiniLM).
 SLOW_KERNEL = ("Softmax",)
 # With one, but of no use beside the others.
-REGION_NEIGHBORS = ("Add", "Mul", "ReduceMean")
+REGION_NEIGHBORS = ("Add", "Mul", "ReduceMean", "ReduceMin")
 # How operators take part in the ranking of tokens.
 RANKING = {
     "TopK": significance.TOP,

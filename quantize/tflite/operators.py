@@ -30,8 +30,9 @@ REGION_MOVES = (LOOKUP, "RESHAPE", "STRIDED_SLICE")
 
 # What only a layer norm has, the GELU, the softmax, and the convolutions of ghosts.
 REGION_SEEDS = (DEPTHWISE, "GELU", "RSQRT", "SOFTMAX")
-# Part of a float region where connected with a seed: the rest of the norm, the skip connection, factors of channels.
-REGION_NEIGHBORS = ("ADD", "MEAN", "MUL", "SQUARED_DIFFERENCE", "SUB")
+# Part of a float region where connected with a seed: the rest of the norm, the skip connection, factors of channels and
+# the pooling of an embedding behind the last norm.
+REGION_NEIGHBORS = ("ADD", "MEAN", "MUL", "REDUCE_MIN", "SQUARED_DIFFERENCE", "SUB")
 # How operators take part in the ranking of tokens.
 RANKING = {
     "TOPK_V2": significance.TOP,

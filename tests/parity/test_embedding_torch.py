@@ -12,6 +12,7 @@ from models_tf.encoder.heads import BASE, EMBEDDING, POOLINGS, Head
 from models_tf.encoder.model import Encoder
 from models_tf.encoder.pooling import unit_length
 from models_tf.encoder.rewrites.apply import apply
+from support import tiny_models
 from support.network_runs import rows
 from support.tiny_models import TIME, WORD_COUNT
 from support.torch_models import our_model, pytorch_model
@@ -92,6 +93,17 @@ def test_padding_never_counts(models: Any, pooling: str) -> None:
     padded = ours(*(tf.constant(feed[name]) for name in ("ids", "mask", "segments")))["embedding"].numpy()
     alone = ours(*(tf.constant(feed[name][:, :5]) for name in ("ids", "mask", "segments")))["embedding"].numpy()
     np.testing.assert_allclose(padded, alone, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_rewrites_of_a_model_without_layer_norms_leave_the_embedding_alone(pooling: str) -> None:
+    """MobileBERT's channels are shifted and scaled for int8, but not those of the output."""
+    made = tiny_models.network(tiny_models.config("opt"), Head(kind=EMBEDDING, pooling=pooling, normalize=True))
+    feed = given("some")
+    wanted = NetworkGraph(made, TIME).predict(feed)["embedding"]
+    network, names = apply(made, fold="full", max_seq_len=TIME, one_segment=True, any_length=True, rows=feed)
+    assert "equalize" in names
+    np.testing.assert_allclose(NetworkGraph(network, TIME).predict(feed)["embedding"], wanted, atol=TOLERANCE)
 
 
 def test_zeros_have_no_direction() -> None:

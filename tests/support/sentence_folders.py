@@ -32,10 +32,13 @@ def write_sentence_folder(
     normalize: bool = True,
     encoder: str = "",
     settings: dict[str, Any] | None = None,
+    **changes: Any,
 ) -> Path:
-    """`pooling` is the content of its config.json, `settings` that of sentence_bert_config.json."""
+    """`pooling` is the content of its config.json, `settings` that of sentence_bert_config.json, `changes` are keys of
+    the encoder's config.json.
+    """
     kinds = ("Transformer", "Pooling", "Normalize") if normalize else ("Transformer", "Pooling")
-    write_checkpoint(folder / encoder, model, "base")
+    write_checkpoint(folder / encoder, model, "base", **changes)
     (folder / "modules.json").write_text(json.dumps(modules(*kinds, encoder=encoder)))
     (folder / "1_Pooling").mkdir()
     given = {"word_embedding_dimension": 24, "pooling_mode_mean_tokens": True} if pooling is None else pooling
