@@ -1,4 +1,4 @@
-"""Files of tokenizers: vocab.txt, tokenizer.json, spiece.model, added tokens, special tokens, their settings."""
+"""Files of tokenizers: vocab.txt, tokenizer.json, files of SentencePiece, added and special tokens, their settings."""
 
 import json
 import random
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support import spiece_files
 from tests.attack import materials
 from tests.attack.case import Case
 from tests.attack.outcome import Kind, Outcome
@@ -81,6 +82,28 @@ def sentencepiece(rng: random.Random, folder: Path) -> Outcome:
     return tokenize(rng, case, "albert", what)
 
 
+def xlm_roberta(rng: random.Random, folder: Path) -> Outcome:
+    """sentencepiece.bpe.model: bytes, ALBERT's file with its name, beside another vocabulary."""
+    case = Case.of("tokenizer: sentencepiece.bpe.model", folder)
+    place = materials.copy("xlm-roberta", case.inputs)
+    content = spiece_files.xlmr_model()
+    choice = rng.random()
+    if choice < 0.8:
+        what, changed = damage(rng, content)
+    elif choice < 0.9:
+        what, changed = "ALBERT's", (GOLDEN / "spiece.model").read_bytes()
+    else:
+        what, changed = "as it is", content
+    (place / "sentencepiece.bpe.model").write_bytes(changed)
+    if rng.random() < 0.8:
+        (place / "vocab.txt").unlink()
+    else:
+        what += ", with vocab.txt"
+    if rng.random() < 0.6:
+        return tokenize(rng, case, "xlm-roberta", what)
+    return read_checkpoint(rng, case, "xlm-roberta", what)
+
+
 def byte_pairs(rng: random.Random, folder: Path) -> Outcome:
     """vocab.json and merges.txt: bytes, fields, lines."""
     case = Case.of("tokenizer: byte pairs", folder)
@@ -143,6 +166,10 @@ KINDS: dict[str, Kind] = {
     "tokenizer vocab": vocabulary,
     "tokenizer json": settings,
     "tokenizer spiece": sentencepiece,
+    "tokenizer xlm-roberta": xlm_roberta,
     "tokenizer byte pairs": byte_pairs,
 }
-SHARES = {"tokenizer vocab": 1.5, "tokenizer json": 3, "tokenizer spiece": 1, "tokenizer byte pairs": 1}
+SHARES = {
+    "tokenizer vocab": 1.5, "tokenizer json": 3, "tokenizer spiece": 1, "tokenizer xlm-roberta": 1,
+    "tokenizer byte pairs": 1,
+}  # fmt: skip
