@@ -76,11 +76,14 @@ def _rows(folder: Path) -> None:
 
 
 def _checkpoints(folder: Path) -> None:
-    from support import byte_pairs, checkpoint_folders, tiny_models
+    from support import byte_pairs, checkpoint_folders, spiece_files, tiny_models
 
     for model in ("bert", "mobilebert", "powerbert", "albert", "ghostbert", "distilbert", "electra", "xlm-roberta"):
         tiny_models.write_checkpoint(folder / model, model)
     byte_pairs.write_roberta(folder / "roberta")
+    pieces = tiny_models.write_checkpoint(folder / "xlm-pieces", "xlm-roberta", vocab_size=spiece_files.XLMR_TOKENS)
+    (pieces / "vocab.txt").unlink()
+    (pieces / "sentencepiece.bpe.model").write_bytes(spiece_files.xlmr_model())
     tiny_models.write_checkpoint(folder / "labels", "bert")
     checkpoint_folders.edit_document(folder / "labels", problem_type="multi_label_classification")
     tiny_models.write_checkpoint(

@@ -13,6 +13,7 @@ NORMAL, UNKNOWN, CONTROL = 1, 2, 3
 SPECIAL = (("<pad>", 0.0, CONTROL), ("<unk>", 0.0, UNKNOWN), ("[CLS]", 0.0, CONTROL), ("[SEP]", 0.0, CONTROL))
 SPECIAL += (("[MASK]", 0.0, CONTROL),)
 XLMR_FRONT = (("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL))
+XLMR_TOKENS = 600  # of `xlmr_model`, with <pad> and <mask>
 WORDS = ("the", "film", "was", "good", "bad", "play", "berlin", "anna", "smith", "lives", "in", "a", "of")
 # Whole words cost less than their letters; every letter is there inside of a word and `▁` stands alone.
 PIECES = (

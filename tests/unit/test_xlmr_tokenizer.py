@@ -13,7 +13,7 @@ from models_tf.errors import InputError
 from models_tf.tokenizers.spiece_file import read_spiece
 from models_tf.tokenizers.tokenizer import SENTENCEPIECE, Tokenizer
 from models_tf.tokenizers.vocabulary import Vocabulary, keep_tokens
-from support.spiece_files import CONTROL, GOLDEN, NORMAL, XLMR_FRONT, number, spiece_model, xlmr_model
+from support.spiece_files import CONTROL, GOLDEN, NORMAL, XLMR_FRONT, XLMR_TOKENS, number, spiece_model, xlmr_model
 from support.tiny_models import write_checkpoint
 
 FILE = "sentencepiece.bpe.model"
@@ -51,7 +51,7 @@ def test_numbers_have_the_offset_of_xlm_roberta() -> None:
     for place in (3, 4, 100, len(PIECES) - 1):
         assert found.token(place + 1) == PIECES[place][0]
     assert found.tokens[-1] == "<mask>"
-    assert found.vocab_size == len(PIECES) + 2
+    assert found.vocab_size == len(PIECES) + 2 == XLMR_TOKENS
     assert (found.cls_id, found.pad_id, found.sep_id, found.unk_id) == (0, 1, 2, 3)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from support import spiece_files
 from tests.attack import materials
 from tests.attack.case import Case
 from tests.attack.outcome import Kind, Outcome
@@ -85,8 +84,8 @@ def sentencepiece(rng: random.Random, folder: Path) -> Outcome:
 def xlm_roberta(rng: random.Random, folder: Path) -> Outcome:
     """sentencepiece.bpe.model: bytes, ALBERT's file with its name, beside another vocabulary."""
     case = Case.of("tokenizer: sentencepiece.bpe.model", folder)
-    place = materials.copy("xlm-roberta", case.inputs)
-    content = spiece_files.xlmr_model()
+    place = materials.copy("xlm-pieces", case.inputs)
+    content = (place / "sentencepiece.bpe.model").read_bytes()
     choice = rng.random()
     if choice < 0.8:
         what, changed = damage(rng, content)
@@ -95,13 +94,12 @@ def xlm_roberta(rng: random.Random, folder: Path) -> Outcome:
     else:
         what, changed = "as it is", content
     (place / "sentencepiece.bpe.model").write_bytes(changed)
-    if rng.random() < 0.8:
-        (place / "vocab.txt").unlink()
-    else:
+    if rng.random() < 0.2:
+        materials.copy("bert/vocab.txt", place, "vocab.txt")
         what += ", with vocab.txt"
-    if rng.random() < 0.6:
-        return tokenize(rng, case, "xlm-roberta", what)
-    return read_checkpoint(rng, case, "xlm-roberta", what)
+    if rng.random() < 0.9:
+        return tokenize(rng, case, "xlm-pieces", what)
+    return read_checkpoint(rng, case, "xlm-pieces", what)
 
 
 def byte_pairs(rng: random.Random, folder: Path) -> Outcome:
