@@ -134,6 +134,7 @@ def _heads() -> Iterator[Case]:
         yield _writing(f"head-regression-{recipe}", f"--checkpoint @bert-regression {pairs}")
         asked = f"--task question-answering --eval-data @squad.json --max-seq-len 32 --quantize {recipe}"
         yield _writing(f"head-questions-{recipe}", f"--checkpoint @bert-questions {asked}")
+    yield _writing("head-labels-int8", f"--checkpoint @bert-labels --label-threshold 0.3 {EVAL} {LENGTH}")
     texts = f"--calibration-data @calibration.tsv {LENGTH}"
     yield _writing("head-base-int8", f"--checkpoint @bert-base --task base {texts}")
     yield _writing("head-embedding-int8", f"--checkpoint @bert-base --task embedding --pooling max {texts}")

@@ -141,6 +141,7 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "albert": (ALBERT, "classification"),
     "tagger": ({**BERT, "model_type": "tagger", "num_hidden_layers": 3}, "token-classification"),
+    "bert-labels": ({**BERT, "problem_type": "multi_label_classification"}, "classification"),
 }
 CLASSES = {"bert": "Bert", "mobilebert": "MobileBert", "ghostbert": "GhostBert", "powerbert": "Bert"}
 CLASSES |= {"albert": "Albert", "tagger": "Bert"}

@@ -19,6 +19,8 @@ WORD_KEYS = ("tokens", "words")
 _TAG_KEYS = ("tags", "ner_tags", "labels", "pos_tags")
 _CONLLU_COLUMNS = 10
 _WORD_BYTES = 2  # what separates a word from its tag and from the next word
+# Of the number of a column; Python itself refuses numbers of some thousands.
+_MOST_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,8 @@ def _check(fields: list[str], word_at: int, tag_at: int | None, where: str) -> N
 def _number(column: str | None, flag: str, default: int) -> int:
     if column is None:
         return default
-    if not column.isdecimal() or int(column) < 1:
-        raise InputError(f"{flag} must be the number of a column, from 1, for CoNLL files. Received: {column!r}.")
+    if not column.isdecimal() or len(column) > _MOST_DIGITS or int(column) < 1:
+        raise InputError(f"{flag} must be the number of a column, from 1, for CoNLL files. Received: {column[:100]!r}.")
     return int(column) - 1
 
 

@@ -28,6 +28,8 @@ GUESSED = Columns()
 # A number for each of the files that are compared at once.
 _ANSWER_BYTES = 16
 _VECTOR = 768  # channels of most embeddings, or fewer
+# Of the number of a label; Python itself refuses numbers of some thousands.
+_MOST_DIGITS = 9
 # Gets the number of rows and says which of them to take.
 Pick: TypeAlias = Callable[[int], Sequence[int]]
 
@@ -169,7 +171,8 @@ def number_labels(
 
 
 def _are_numbers(names: set[str], labels: Sequence[str]) -> bool:
-    in_range = all(name.isascii() and name.isdecimal() and int(name) < len(labels) for name in names)
+    digits = (name.isascii() and name.isdecimal() and len(name) <= _MOST_DIGITS for name in names)
+    in_range = all(digits) and all(int(name) < len(labels) for name in names)
     return in_range and not any(label.strip().lstrip("+-").isdecimal() for label in labels)
 
 

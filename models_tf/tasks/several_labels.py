@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from models_tf.errors import InputError
 from models_tf.tasks import metrics
 from models_tf.tasks.judged import Judged, f1
 from models_tf.tasks.score import Score
@@ -25,7 +26,7 @@ def chosen(logits: np.ndarray, threshold: float) -> np.ndarray:
 
 def score(logits: np.ndarray, targets: np.ndarray, *, threshold: float, seed: int = 0) -> Score:
     """F1 over all labels together (micro); more: the mean F1 of the labels that occur or are chosen (macro)."""
-    wanted, found = np.asarray(targets, bool), chosen(logits, threshold)
+    wanted, found = _both(logits, targets, threshold)
     counts = _counts(found, wanted)
 
     def micro(rows: np.ndarray) -> float:
@@ -55,7 +56,7 @@ def judge(
     logits: np.ndarray, targets: np.ndarray, labels: Sequence[str], texts: Sequence[str], *, threshold: float
 ) -> Judged:
     """What was answered and what it counts, row by row."""
-    wanted, found = np.asarray(targets, bool), chosen(logits, threshold)
+    wanted, found = _both(logits, targets, threshold)
     finite = np.isfinite(logits).all(axis=1)
     return Judged(
         metric=METRIC,
@@ -64,6 +65,16 @@ def judge(
         answers=tuple(_names(row, labels) if known else NOT_A_NUMBER for row, known in zip(found, finite, strict=True)),
         counts=_counts(found, wanted),
     )
+
+
+def _both(logits: np.ndarray, targets: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+    """What was wanted and what was chosen."""
+    if logits.shape != targets.shape or not len(targets):
+        raise InputError(
+            f"A model with several labels must answer {targets.shape[1]} numbers for each of {len(targets)} rows, 1 or "
+            f"more. Received: answers of shape {tuple(logits.shape)}."
+        )
+    return np.asarray(targets, bool), chosen(logits, threshold)
 
 
 def _counts(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -42,6 +42,7 @@ def make(folder: Path) -> None:
 EXPORTS = {
     "export-bert": ["--checkpoint", "ROOT/bert", "--eval-data", "ROOT/rows.tsv", "--quantize", "int8"],
     "export-prado": ["--checkpoint", "ROOT/prado", "--eval-data", "ROOT/rows.tsv", "--quantize", "int8"],
+    "export-labels": ["--checkpoint", "ROOT/labels", "--eval-data", "ROOT/labels.tsv", "--target", "onnx"],
     "export-tagger": ["--checkpoint", "ROOT/tagger", "--eval-data", "ROOT/rows.conll", "--quantize", "float32"],
 }
 
@@ -62,6 +63,8 @@ def _rows(folder: Path) -> None:
     (folder / "rows.tsv").write_text("text\tlabel\n" + "".join(f"{a}\t{b}\n" for a, b in pairs))
     (folder / "rows.csv").write_text("text,label\n" + "".join(f'"{a}",{b}\n' for a, b in pairs))
     (folder / "rows.jsonl").write_text("".join(json.dumps({"text": a, "label": b}) + "\n" for a, b in pairs))
+    several = "".join(f"{a}\t{b}|{LABELS[0]}\n{a} 1\t\n" for a, b in pairs)
+    (folder / "labels.tsv").write_text(f"text\tlabel\n{several}")
     tags = ["O", "B-X", "I-X", "O", "B-Y"]
     sentence = "".join(f"{number}\t{tag}\n" for number, tag in enumerate(tags))
     (folder / "rows.conll").write_text(f"{sentence}\n" * 8)
@@ -73,13 +76,18 @@ def _rows(folder: Path) -> None:
 
 
 def _checkpoints(folder: Path) -> None:
-    from support import byte_pairs, sentence_folders, tiny_models
+    from support import byte_pairs, checkpoint_folders, sentence_folders, spiece_files, tiny_models
 
     for model in ("bert", "mobilebert", "powerbert", "albert", "ghostbert"):
         tiny_models.write_checkpoint(folder / model, model)
     for model in ("distilbert", "electra", "xlm-roberta", "mpnet"):
         tiny_models.write_checkpoint(folder / model, model)
     byte_pairs.write_roberta(folder / "roberta")
+    pieces = tiny_models.write_checkpoint(folder / "xlm-pieces", "xlm-roberta", vocab_size=spiece_files.XLMR_TOKENS)
+    (pieces / "vocab.txt").unlink()
+    (pieces / "sentencepiece.bpe.model").write_bytes(spiece_files.xlmr_model())
+    tiny_models.write_checkpoint(folder / "labels", "bert")
+    checkpoint_folders.edit_document(folder / "labels", problem_type="multi_label_classification")
     tiny_models.write_checkpoint(
         folder / "tagger", "tagger", "token-classification", labels=["O", "B-X", "I-X", "B-Y", "I-Y"]
     )

@@ -12,6 +12,8 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 NORMAL, UNKNOWN, CONTROL = 1, 2, 3
 SPECIAL = (("<pad>", 0.0, CONTROL), ("<unk>", 0.0, UNKNOWN), ("[CLS]", 0.0, CONTROL), ("[SEP]", 0.0, CONTROL))
 SPECIAL += (("[MASK]", 0.0, CONTROL),)
+XLMR_FRONT = (("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL))
+XLMR_TOKENS = 600  # of `xlmr_model`, with <pad> and <mask>
 WORDS = ("the", "film", "was", "good", "bad", "play", "berlin", "anna", "smith", "lives", "in", "a", "of")
 # Whole words cost less than their letters; every letter is there inside of a word and `▁` stands alone.
 PIECES = (
@@ -43,6 +45,14 @@ def number(field: int, value: int) -> bytes:
 
 def piece(text: bytes, score: float, kind: int) -> bytes:
     return message(1, text) + varint(2 << 3 | 5) + struct.pack("<f", score) + number(3, kind)
+
+
+def xlmr_model() -> bytes:
+    """A sentencepiece.bpe.model: the golden pieces and character map, numbered as XLM-RoBERTa's file numbers them."""
+    from models_tf.tokenizers.spiece_file import read_spiece
+
+    golden = read_spiece((GOLDEN / "spiece.model").read_bytes())
+    return spiece_model((*XLMR_FRONT, *golden.pieces[5:]), normalizer=message(2, golden.character_map))
 
 
 def spiece_model(

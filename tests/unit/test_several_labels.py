@@ -72,6 +72,14 @@ def test_what_each_row_counts_gives_the_score_again() -> None:
     assert found.value() == score(LOGITS, TARGETS, threshold=0.5).value
 
 
+@pytest.mark.parametrize("shape", [(4, 2), (3, 3), (4, 3, 1)])
+def test_answers_of_another_shape_are_one_line(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match="must answer 3 numbers for each of 4 rows"):
+        score(np.zeros(shape), TARGETS, threshold=0.5)
+    with pytest.raises(InputError, match="1 or more"):
+        judge(np.zeros((0, 3)), np.zeros((0, 3), bool), NAMES, [], threshold=0.5)
+
+
 def test_the_standard_error_depends_on_the_seed_only() -> None:
     generator = np.random.default_rng(5)
     logits, targets = generator.normal(size=(40, 3)), generator.random((40, 3)) > 0.5
@@ -146,6 +154,7 @@ def test_the_threshold_is_that_of_the_rows(tmp_path: Path) -> None:
     [
         ("text\tlabel\ngood\tfun|dull\nbad\tsad\n", NAMES, "line 2: the model has no label 'dull'. It has fun"),
         ("text\tlabel\ngood\t0|7\nbad\t1\n", NAMES, "line 2: the model has no label '7'"),
+        ("text\tlabel\ngood\t0|" + "9" * 5000 + "\nbad\t1\n", NAMES, "line 2: the model has no label '999"),
         ("text\tlabel\ngood\tfun\nbad\tfun\n", NAMES, "at least 2 different labels to measure F1. Received: 'fun'"),
         ("text\tlabel\ngood\t\nbad\t\n", NAMES, "at least 2 different labels to measure F1. Received: none"),
         ("text\tlabel\ngood\t\nbad\t\n", ["fun"], "a row with the label to measure F1. Received: none"),

@@ -107,6 +107,7 @@ def test_numbers_are_matched_with_names_and_the_report_says_so(tmp_path: Path) -
     ("content", "labels", "expected"),
     [
         ("text\tlabel\ngood\t1\nbad\t2\n", NAMES, "line 3: the model has no label '2'. It has negative, positive."),
+        ("text\tlabel\ngood\t1\nbad\t" + "9" * 5000 + "\n", NAMES, "line 3: the model has no label '999"),
         ("text\tlabel\ngood\tpositive\nbad\t0\n", NAMES, "line 3: the model has no label '0'"),
         ("text\tlabel\ngood\t1\nbad\t0\n", ["1", "2"], "line 3: the model has no label '0'"),
         ("text\tlabel\ngood\tentailment\nbad\tother\n", NAMES, "line 2: the model has no label 'entailment'"),

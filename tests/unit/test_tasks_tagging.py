@@ -234,3 +234,14 @@ def test_wnut17_is_read_whole(name: str, sentences: int, words: int) -> None:
     assert (len(rows), rows.words.sum()) == (sentences, words)
     assert rows.targets is not None
     assert rows.score({"logits": np.eye(13)[np.maximum(rows.targets["logits"], 0)]}).value == 100
+
+
+@pytest.mark.parametrize("column", ["0", "word", "9" * 5000])
+def test_a_column_that_is_no_number_is_one_line(tmp_path: Path, column: str) -> None:
+    from models_tf.data import read_tagged
+
+    path = tmp_path / "rows.conll"
+    path.write_text("a\tO\n\nb\tO\n")
+    with pytest.raises(InputError, match="must be the number of a column, from 1") as raised:
+        list(read_tagged(path, column, None))
+    assert len(str(raised.value)) < 300

@@ -13,15 +13,12 @@ from models_tf.errors import InputError
 from models_tf.tokenizers.spiece_file import read_spiece
 from models_tf.tokenizers.tokenizer import SENTENCEPIECE, Tokenizer
 from models_tf.tokenizers.vocabulary import Vocabulary, keep_tokens
-from support.spiece_files import CONTROL, GOLDEN, NORMAL, UNKNOWN, message, number, spiece_model
+from support.spiece_files import CONTROL, GOLDEN, NORMAL, XLMR_FRONT, XLMR_TOKENS, number, spiece_model, xlmr_model
 from support.tiny_models import write_checkpoint
 
 FILE = "sentencepiece.bpe.model"
-REAL = read_spiece((GOLDEN / "spiece.model").read_bytes())
-FRONT = (("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL))
-# The pieces that SentencePiece itself learnt, with its character map, numbered as XLM-RoBERTa's.
-PIECES = (*FRONT, *REAL.pieces[5:])
-MODEL = spiece_model(PIECES, normalizer=message(2, REAL.character_map))
+MODEL = xlmr_model()
+PIECES = read_spiece(MODEL).pieces
 
 
 def tokenizer(data: bytes = MODEL, **files: bytes) -> Tokenizer:
@@ -54,7 +51,7 @@ def test_numbers_have_the_offset_of_xlm_roberta() -> None:
     for place in (3, 4, 100, len(PIECES) - 1):
         assert found.token(place + 1) == PIECES[place][0]
     assert found.tokens[-1] == "<mask>"
-    assert found.vocab_size == len(PIECES) + 2
+    assert found.vocab_size == len(PIECES) + 2 == XLMR_TOKENS
     assert (found.cls_id, found.pad_id, found.sep_id, found.unk_id) == (0, 1, 2, 3)
 
 
@@ -86,7 +83,7 @@ def test_the_same_tokens_come_from_the_tokenizer_json_that_an_export_writes() ->
 
 
 def test_tokenizer_json_beside_it_decides() -> None:
-    other = tokenizer(spiece_model((*FRONT, ("\u2581a", -1.0, NORMAL)))).files()["tokenizer.json"]
+    other = tokenizer(spiece_model((*XLMR_FRONT, ("\u2581a", -1.0, NORMAL)))).files()["tokenizer.json"]
     assert Tokenizer.from_files({FILE: MODEL, "tokenizer.json": other}).vocab_size == 6
 
 
@@ -124,7 +121,7 @@ BAD = {
     "no protobuf": (b"#version: 0.2\na b\n", "must be a SentencePiece model. Received"),
     "empty": (b"", "Received: no pieces"),
     "ALBERT's": ((GOLDEN / "spiece.model").read_bytes(), "must begin with the pieces <unk>, <s>, </s>"),
-    "two pieces": (spiece_model(FRONT[:2]), "must begin with the pieces <unk>, <s>, </s>"),
+    "two pieces": (spiece_model(XLMR_FRONT[:2]), "must begin with the pieces <unk>, <s>, </s>"),
     "its own padding": (spiece_model((*PIECES, ("<pad>", 0.0, CONTROL))), "must not number <pad> itself"),
 }  # fmt: skip
 

@@ -69,6 +69,35 @@ def table(rng: random.Random, folder: Path) -> Outcome:
     return read_rows(rng, case, name, f"{name}: {what}")
 
 
+def several_labels(rng: random.Random, folder: Path) -> Outcome:
+    """Rows with several labels: fields, separators and thresholds."""
+    case = Case.of("rows: several labels", folder)
+    content = (materials.place() / "labels.tsv").read_bytes()
+    lines = content.split(b"\n")
+    place, cell = rng.randrange(len(lines)), text(rng).encode("utf-8", "surrogatepass")
+    flags: list[str] = []
+    names = [b"l%d" % number for number in range(rng.choice((20, 50_000)))]
+    makers: dict[str, Callable[[], bytes]] = {
+        "a label": lambda: b"\n".join([*lines[:place], b"1 2\tyes|" + cell, *lines[place + 1 :]]),
+        "many labels": lambda: content + b"1\t" + b"|".join(names) + b"\n",
+        "the same label": lambda: content + b"1\t" + b"yes|" * rng.choice((3, 100_000)) + b"\n",
+        "separators alone": lambda: content + b"1\t" + b"|" * rng.choice((3, 100_000)) + b"\n",
+        "no labels": lambda: b"text\tlabel\n1 2\t\n3 4\t\n",
+        "numbers": lambda: b"text\tlabel\n1 2\t0|%d\n3 4\t1\n" % rng.choice((1, 2, 3, 10**30)),
+        "flags": lambda: content,
+    }
+    what = rng.choice([*makers, "damaged"])
+    what, changed = damage(rng, content) if what == "damaged" else (what, makers[what]())
+    if what == "flags":
+        separators = ["", ";", "||", "e", "1"]
+        flags += ["--label-separator", rng.choice(separators)] if rng.random() < 0.5 else []
+        flags += ["--label-threshold", rng.choice(("0", "1", "nan", "inf", "-1", "1e-300", "0.999999", "x", "1e999"))]
+    (case.inputs / "rows.tsv").write_bytes(changed)
+    model = materials.place() / rng.choice(("export-labels", "export-labels", "export-bert")) / "model_int8.onnx"
+    arguments = ["check", str(model), "--data", str(case.inputs / "rows.tsv"), *flags]
+    return case.run(f"{what}: {' '.join(flags)}", arguments)
+
+
 def bomb(rng: random.Random, folder: Path) -> Outcome:
     """Much in little: one line, many rows, many columns, nested, in gzip or sparse, with limits lowered."""
     case = Case.of("rows: bombs", folder)
@@ -173,9 +202,13 @@ def records(rng: random.Random, folder: Path) -> Outcome:
 
 KINDS: dict[str, Kind] = {
     "rows tables": table,
+    "rows several labels": several_labels,
     "rows bombs": bomb,
     "rows conll": tagged,
     "rows squad": questions,
     "rows tfrecord": records,
 }
-SHARES = {"rows tables": 5, "rows bombs": 0.3, "rows conll": 2.5, "rows squad": 2, "rows tfrecord": 1}
+SHARES = {
+    "rows tables": 5, "rows several labels": 1, "rows bombs": 0.3, "rows conll": 2.5, "rows squad": 2,
+    "rows tfrecord": 1,
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Files of tokenizers: vocab.txt, tokenizer.json, spiece.model, added tokens, special tokens, their settings."""
+"""Files of tokenizers: vocab.txt, tokenizer.json, files of SentencePiece, added and special tokens, their settings."""
 
 import json
 import random
@@ -81,6 +81,27 @@ def sentencepiece(rng: random.Random, folder: Path) -> Outcome:
     return tokenize(rng, case, "albert", what)
 
 
+def xlm_roberta(rng: random.Random, folder: Path) -> Outcome:
+    """sentencepiece.bpe.model: bytes, ALBERT's file with its name, beside another vocabulary."""
+    case = Case.of("tokenizer: sentencepiece.bpe.model", folder)
+    place = materials.copy("xlm-pieces", case.inputs)
+    content = (place / "sentencepiece.bpe.model").read_bytes()
+    choice = rng.random()
+    if choice < 0.8:
+        what, changed = damage(rng, content)
+    elif choice < 0.9:
+        what, changed = "ALBERT's", (GOLDEN / "spiece.model").read_bytes()
+    else:
+        what, changed = "as it is", content
+    (place / "sentencepiece.bpe.model").write_bytes(changed)
+    if rng.random() < 0.2:
+        materials.copy("bert/vocab.txt", place, "vocab.txt")
+        what += ", with vocab.txt"
+    if rng.random() < 0.9:
+        return tokenize(rng, case, "xlm-pieces", what)
+    return read_checkpoint(rng, case, "xlm-pieces", what)
+
+
 def byte_pairs(rng: random.Random, folder: Path) -> Outcome:
     """vocab.json and merges.txt: bytes, fields, lines."""
     case = Case.of("tokenizer: byte pairs", folder)
@@ -143,6 +164,10 @@ KINDS: dict[str, Kind] = {
     "tokenizer vocab": vocabulary,
     "tokenizer json": settings,
     "tokenizer spiece": sentencepiece,
+    "tokenizer xlm-roberta": xlm_roberta,
     "tokenizer byte pairs": byte_pairs,
 }
-SHARES = {"tokenizer vocab": 1.5, "tokenizer json": 3, "tokenizer spiece": 1, "tokenizer byte pairs": 1}
+SHARES = {
+    "tokenizer vocab": 1.5, "tokenizer json": 3, "tokenizer spiece": 1, "tokenizer xlm-roberta": 1,
+    "tokenizer byte pairs": 1,
+}  # fmt: skip
