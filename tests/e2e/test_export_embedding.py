@@ -129,7 +129,8 @@ def test_apps_get_no_vectors_and_the_line_says_what_to_do(
     made: Any, tmp_path: Path, capsys: pytest.CaptureFixture, command: str
 ) -> None:
     folder, _, _ = made
-    flags = ["--output", str(tmp_path / "out"), *(["--package", "com.example.app"] if command == "android" else [])]
+    (tmp_path / "build.gradle.kts").touch()
+    flags = ["--package", "com.example.app", "--output", str(tmp_path)] if command == "android" else []
     assert cli.main([command, str(folder), *flags]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "whose answers are vectors; call its files as the README.md beside them shows." in line
