@@ -81,7 +81,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("mpnet", {"max_position_embeddings": 2}, "`max_position_embeddings` must be above 2"),
     ("mpnet", {"pad_token_id": 60}, "`pad_token_id`"),
     ("mpnet", {"pad_token_id": True}, "`pad_token_id`"),
-    ("mpnet", {"num_attention_heads": 5}, "multiple of `num_heads`"),
+    ("mpnet", {"num_attention_heads": 5}, "multiple of `num_attention_heads`"),
     ("mpnet", {"hidden_act": 3}, "`hidden_act`"),
     ("mpnet", {"export_mobile_kept_heads": [1, 2]}, "`export_mobile_kept_heads` .*its heads cannot be pruned"),
     ("mpnet", {"is_decoder": True}, "`is_decoder`"),
