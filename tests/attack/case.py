@@ -63,12 +63,14 @@ class Case:
         environment: Mapping[str, str] | None = None,
         largest_bytes: int = LARGEST_BYTES,
         may_write: Sequence[str] = (),
+        reports: Sequence[str] = (),
         expected: Sequence[int] = DOCUMENTED,
         problems: "Sequence[Problem]" = (),
         app: bool = False,
         inputs: str = KEPT,
     ) -> Outcome:
-        """Run the command and judge it. `may_write` are files beside the inputs that it writes when it succeeds.
+        """Run the command and judge it. `may_write` are files beside the inputs that it writes when it succeeds,
+        `reports` new ones that say how it ended, also after an error.
 
         `inputs` says what may happen to files beside the inputs on success; after an error all are as they were.
         `app`: the output is the module of an Android app, which is there before and stays as it was after an error.
@@ -80,7 +82,7 @@ class Case:
         finished = command.run(arguments, folder=self.folder, cwd=self.inputs, environment=environment)
         after = listing(self.inputs, self.aside)
         problem = judge(finished, largest_bytes=largest_bytes, expected=expected)
-        problem = problem or self._judge_files(finished, before, after, may_write, app=app, inputs=inputs)
+        problem = problem or self._judge_files(finished, before, after, may_write, reports, app=app, inputs=inputs)
         for look in problems:
             problem = problem or look(self, finished)
         return Outcome(kind=self.kind, case=what, code=finished.code, problem=problem)
@@ -91,6 +93,7 @@ class Case:
         before: Mapping[str, str],
         after: Mapping[str, str],
         may_write: Sequence[str],
+        reports: Sequence[str],
         *,
         app: bool,
         inputs: str,
@@ -107,6 +110,7 @@ class Case:
         elif finished.code in (1, 2) and os.path.lexists(self.output):
             return f"exit {finished.code}, and the output is there"
         changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+        changed = [name for name in changed if name in before or name.removeprefix("in/") not in reports]
         if finished.code not in (1, 2):
             changed = [name for name in changed if name.removeprefix("in/") not in may_write]
             changed = [name for name in changed if inputs == KEPT or name in before or _is_leftover(name)]

@@ -84,6 +84,8 @@ FAIL = "import sys; sys.stderr.write('export-mobile: x\\n'); "
         ("open('new', 'w')", {"inputs": ADDED}, ""),
         ("open('new', 'w')", {"may_write": ["new"]}, ""),
         (f"{FAIL}open('new', 'w'); sys.exit(2)", {"inputs": ADDED, "may_write": ["new"]}, "touched: 'in/new'"),
+        (f"{FAIL}open('new', 'w'); sys.exit(2)", {"reports": ["new"]}, ""),
+        (f"{FAIL}open('rows.tsv', 'w'); sys.exit(2)", {"reports": ["rows.tsv"]}, "touched: 'in/rows.tsv'"),
         (f"{FAIL}open('../out/result/x', 'w'); sys.exit(2)", {"app": True}, "the app was changed"),
         (f"{FAIL}sys.exit(2)", {"app": True}, ""),
         ("", {"problems": [lambda case, finished: "seen"]}, "seen"),
