@@ -76,12 +76,12 @@ def _rows(folder: Path) -> None:
 
 
 def _checkpoints(folder: Path) -> None:
+    from models_tf import registry
     from support import byte_pairs, checkpoint_folders, sentence_folders, spiece_files, tiny_models
 
-    for model in ("bert", "mobilebert", "powerbert", "albert", "ghostbert"):
-        tiny_models.write_checkpoint(folder / model, model)
-    for model in ("distilbert", "electra", "xlm-roberta", "mpnet"):
-        tiny_models.write_checkpoint(folder / model, model)
+    for model in registry.names(registry.TOKENS):
+        if model not in ("roberta", "tagger"):  # written below, with tokens and labels of their own
+            tiny_models.write_checkpoint(folder / model, model)
     byte_pairs.write_roberta(folder / "roberta")
     pieces = tiny_models.write_checkpoint(folder / "xlm-pieces", "xlm-roberta", vocab_size=spiece_files.XLMR_TOKENS)
     (pieces / "vocab.txt").unlink()

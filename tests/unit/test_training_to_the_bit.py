@@ -170,24 +170,19 @@ def test_a_training_killed_after_its_patience_ended_trains_no_further(
     assert found == wanted
 
 
-def test_a_resumed_training_refuses_other_data(fit: Callable[..., Fields], files: Path, tmp_path: Path) -> None:
-    changed = tmp_path / "train.tsv"
-    changed.write_text((files / "train.tsv").read_text())
+@pytest.mark.parametrize(
+    ("case", "field", "file"), [("sgnn", "train", "train.tsv"), ("sgnn with texts", "unlabelled", "dev.txt")]
+)
+def test_a_resumed_training_refuses_other_data(
+    fit: Callable[..., Fields], files: Path, tmp_path: Path, case: str, field: str, file: str
+) -> None:
+    changed = tmp_path / file
+    changed.write_text((files / file).read_text())
     with pytest.raises(KilledError):
-        fit("sgnn", tmp_path / "cut", train=changed, progress=KilledAt(3))
+        fit(case, tmp_path / "cut", **{field: changed}, progress=KilledAt(3))
     changed.write_text(changed.read_text().replace("w1 ", "w2 "))
-    with pytest.raises(InputError, match=r"must have the data it began with. Received: `train` with other content"):
-        fit("sgnn", tmp_path / "cut", train=changed, resume=True)
-
-
-def test_a_resumed_training_refuses_other_texts(fit: Callable[..., Fields], files: Path, tmp_path: Path) -> None:
-    changed = tmp_path / "dev.txt"
-    changed.write_text((files / "dev.txt").read_text())
-    with pytest.raises(KilledError):
-        fit("sgnn with texts", tmp_path / "cut", unlabelled=changed, progress=KilledAt(3))
-    changed.write_text(changed.read_text().replace("w1 ", "w2 "))
-    with pytest.raises(InputError, match=r"the data it began with. Received: `unlabelled` with other content"):
-        fit("sgnn with texts", tmp_path / "cut", unlabelled=changed, resume=True)
+    with pytest.raises(InputError, match=rf"must have the data it began with. Received: `{field}` with other content"):
+        fit(case, tmp_path / "cut", **{field: changed}, resume=True)
 
 
 def test_f10_a_training_of_one_step_learns(fit: Callable[..., Fields], tmp_path: Path) -> None:
