@@ -12,9 +12,7 @@ The last rows of the training file pick the best epoch, dev.tsv measures.
 import argparse
 import dataclasses
 import json
-import shlex
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,15 +25,19 @@ from exporters.report.versions import cpu_name, versions
 from models_tf.checkpoints import encoder as checkpoints
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.data.table import read_table
+from models_tf.deberta_v2.config import V3_BASE
 from models_tf.mpnet.config import UNUSED_POSITIONS
 from models_tf.tokenizers.tokenizer import Tokenizer
 
+COMMAND = "python benchmarks/families.py"
 RECIPES = ("int8", "int8-dynamic")
 PICKING_ROWS = 1000
 WORDS = 8000
 # RoBERTa's order.
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 LENGTH = 64
+# Keys of DeBERTa-v3 that say how it attends to distances.
+DISTANCES = ("relative_attention", "position_buckets", "norm_rel_ebd", "share_att_key", "pos_att_type")
 
 
 def byte_pairs(texts: list[str]) -> bytes:
@@ -141,10 +143,24 @@ def mpnet(bert: EncoderCheckpoint, _texts: list[str]) -> tuple[dict[str, Any], d
     return document, {"position_embedding": tables["position_embedding"] + tables["segment_embedding"][0]}, None
 
 
+def deberta_v2(bert: EncoderCheckpoint, _texts: list[str]) -> tuple[dict[str, Any], dict[str, np.ndarray], Any]:
+    """Attention as in v3, with BERT's positions in the sum. Relative positions begin at random and small, and queries
+    grow by what the scores are divided by.
+    """
+    document = {**sizes(bert), "model_type": "deberta-v2", "vocab_size": bert.config.vocab_size,
+                "pad_token_id": bert.config.pad_id, "max_position_embeddings": bert.config.max_positions,
+                **{key: V3_BASE[key] for key in DISTANCES}, "type_vocab_size": 0}  # fmt: skip
+    tables = bert.tensors
+    changed = {name: value * np.sqrt(3.0, dtype=np.float32) for name, value in tables.items() if ".query." in name}
+    changed["position_embedding"] = tables["position_embedding"] + tables["segment_embedding"][0]
+    changed["relative_norm.gamma"] = np.full(bert.config.hidden_size, 0.1, np.float32)
+    return document, changed, None
+
+
 # Family -> what its checkpoint starts from, and epochs over a part of the rows.
 FAMILIES: dict[str, tuple[Any, int]] = {
     "distilbert": (distilbert, 1), "electra": (electra, 1), "roberta": (roberta, 2), "xlm-roberta": (xlm_roberta, 2),
-    "mpnet": (mpnet, 2),
+    "mpnet": (mpnet, 2), "deberta-v2": (deberta_v2, 2),
 }  # fmt: skip
 
 
@@ -203,6 +219,12 @@ def trained_words(folder: Path) -> int:
     return int(json.loads((Path(folder) / "config.json").read_text())["vocab_size"])
 
 
+def shown_command(options: argparse.Namespace) -> str:
+    """Without the place of the result, and with the names of the folders alone."""
+    parts = [COMMAND, "--weights", options.weights.name, "--data", options.data.name, "--families", *options.families]
+    return " ".join([*parts, "--rows", str(options.rows), "--seed", str(options.seed)])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", type=Path, required=True)
@@ -217,14 +239,9 @@ def main() -> None:
         work = Path(tempfile.mkdtemp(prefix="families-"))
         found = list(measure(name, options, work))
         shutil.rmtree(work)
-        known = [entry for entry in known if entry["family"] != name] + found
-        document = {
-            "command": "python " + shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]]),
-            "cpu": cpu_name(),
-            "seed": options.seed,
-            "files": known,
-            "versions": versions(),
-        }
+        origin = {"command": shown_command(options), "cpu": cpu_name(), "seed": options.seed}
+        known = [entry for entry in known if entry["family"] != name] + [entry | origin for entry in found]
+        document = {"command": COMMAND, "files": known, "versions": versions()}
         options.result.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         for entry in found:
             print(*entry.values(), flush=True)

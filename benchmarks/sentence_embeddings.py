@@ -1,17 +1,20 @@
 """Sentence embeddings in int8 on pairs with scores: ours beside what sentence-transformers exports.
 
-    python benchmarks/sentence_embeddings.py --checkpoint FOLDER --data STSB_FOLDER [--work FOLDER]
-        [--result docs/results/sentence_embeddings.json]
+    python benchmarks/sentence_embeddings.py --checkpoint FOLDER --data STSB_FOLDER --peer-python PYTHON
+        [--work FOLDER] [--result docs/results/sentence_embeddings.json]
 
 The folder is one of sentence-transformers. train.tsv calibrates int8, dev.tsv measures: Spearman's correlation of
 cosines with the scores, vectors and nearest neighbors beside those of PyTorch in float32. sentence-transformers
-quantizes through optimum, which hands a float ONNX file of the encoder to onnxruntime's dynamic quantizer; optimum is
-not needed here: the same settings are handed to the same quantizer. Pooling is not part of such a file.
+quantizes through optimum, which wants an older transformers than we do: PYTHON is that of an environment of its own,
+made by `pip install torch==2.13.0 sentence-transformers==5.7.0 optimum-onnx[onnxruntime]==0.1.0`. Pooling is not part
+of such a file.
 """
 
 import argparse
 import json
+import os
 import shlex
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -32,11 +35,23 @@ from models_tf.tasks.judged import STATISTICS
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 RECIPES = ("int8", "int8-dynamic")
-# optimum has the same settings for arm64, avx512 and avx512_vnni, and unsigned weights for avx2.
-THEIR_WEIGHTS = {"qint8": "QInt8", "quint8_avx2": "QUInt8"}
+# Those for avx512 and avx512_vnni are, byte for byte, those for arm64.
+THEIR_CONFIGS = ("arm64", "avx2")
 LENGTH = 256  # as the model says
 OURS, THEIRS = "export-mobile", "sentence-transformers"
 _BATCH = 32
+_PEER = """
+import importlib.metadata, json, sys
+from sentence_transformers import SentenceTransformer, export_dynamic_quantized_onnx_model
+checkpoint, output, *configs = sys.argv[1:]
+model = SentenceTransformer(checkpoint, backend="onnx", device="cpu", model_kwargs={"provider": "CPUExecutionProvider"})
+for config in configs:
+    export_dynamic_quantized_onnx_model(model, config, output)
+names = ("sentence-transformers", "optimum", "optimum-onnx", "transformers", "onnxruntime", "onnx", "torch")
+with open(output + "/versions.json", "w") as file:
+    json.dump({name: importlib.metadata.version(name) for name in names}, file)
+"""
+_PEER_SECONDS = 600
 Encode = Callable[[EmbeddingRows], np.ndarray]
 
 
@@ -69,58 +84,19 @@ def _in_file(path: Path) -> Encode:
 
 
 def theirs(args: argparse.Namespace, work: Path) -> Iterator[tuple[dict[str, Any], Encode]]:
-    """The encoder in ONNX, quantized as `export_dynamic_quantized_onnx_model` does."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-    from onnxruntime.quantization.registry import IntegerOpsRegistry
-
-    plain = work / "encoder.onnx"
-    if not plain.is_file():
-        _to_onnx(args.checkpoint, plain)
-    for name, weights in THEIR_WEIGHTS.items():
-        path = work / f"model_{name}.onnx"
-        if not path.is_file():
-            quantize_dynamic(
-                plain,
-                path,
-                op_types_to_quantize=list(IntegerOpsRegistry),
-                per_channel=True,
-                weight_type=QuantType[weights],
-                extra_options={
-                    "WeightSymmetric": True,
-                    "ActivationSymmetric": False,
-                    "EnableSubgraph": False,
-                    "ForceSymmetric": False,
-                    "MatMulConstBOnly": False,
-                },
-            )
+    """The files that `export_dynamic_quantized_onnx_model` writes."""
+    folder = _their_folder(work)
+    if not (folder / "versions.json").is_file():
+        folder.mkdir(exist_ok=True)
+        command = [args.peer_python, "-c", _PEER, str(args.checkpoint), str(folder), *THEIR_CONFIGS]
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+        subprocess.run(command, check=True, timeout=_PEER_SECONDS, env=environment)
+    for path in sorted((folder / "onnx").glob("*.onnx")):
         yield {"tool": THEIRS, "file": path.name, "size_bytes": path.stat().st_size}, _encoder(path)
 
 
-def _to_onnx(folder: Path, path: Path) -> None:
-    import torch
-    from transformers import AutoModel
-
-    names = ("input_ids", "attention_mask", "token_type_ids")
-
-    class Encoder(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = AutoModel.from_pretrained(folder, attn_implementation="eager")
-
-        def forward(self, *given: Any) -> Any:
-            return self.model(**dict(zip(names, given, strict=True)), return_dict=True).last_hidden_state
-
-    example = torch.ones((2, 16), dtype=torch.int64)
-    torch.onnx.export(
-        Encoder().eval(),
-        (example, example, example * 0),
-        str(path),
-        input_names=list(names),
-        output_names=["last_hidden_state"],
-        dynamic_axes={name: {0: "batch", 1: "time"} for name in (*names, "last_hidden_state")},
-        opset_version=17,
-        dynamo=False,
-    )
+def _their_folder(work: Path) -> Path:
+    return work / "theirs"
 
 
 def _encoder(path: Path) -> Encode:
@@ -176,6 +152,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--checkpoint", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--peer-python", required=True, help="of an environment with sentence-transformers and optimum")
     parser.add_argument("--work", type=Path)
     parser.add_argument("--result", type=Path)
     args = parser.parse_args()
@@ -193,6 +170,7 @@ def main() -> None:
                 vectors = _kept(work / f"{about['file']}.npy", lambda run=run: run(rows))
                 files.append({**about, **measure(rows, vectors, wanted)})
                 print(json.dumps(files[-1]), flush=True)
+        their_versions = json.loads((_their_folder(work) / "versions.json").read_text(encoding="utf-8"))
     found = {
         "command": shlex.join(["python", "benchmarks/sentence_embeddings.py", *_named(sys.argv[1:])]),
         "model": "all-MiniLM-L6-v2",
@@ -202,6 +180,7 @@ def main() -> None:
         "max_seq_len": LENGTH,
         "cpu": cpu_name(),
         "versions": versions(),
+        "their_versions": their_versions,
         "files": files,
     }
     if args.result is not None:
@@ -217,7 +196,12 @@ def _kept(path: Path, make: Callable[[], np.ndarray]) -> np.ndarray:
 
 def _named(arguments: list[str]) -> list[str]:
     """The command with names in place of this machine's paths."""
-    places = {"--checkpoint": "all-MiniLM-L6-v2", "--data": "stsb", "--result": "docs/results/sentence_embeddings.json"}
+    places = {
+        "--checkpoint": "all-MiniLM-L6-v2",
+        "--data": "stsb",
+        "--peer-python": "peer/bin/python",
+        "--result": "docs/results/sentence_embeddings.json",
+    }
     return [part for flag, place in places.items() if flag in arguments for part in (flag, place)]
 
 

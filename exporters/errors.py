@@ -54,6 +54,13 @@ class LatencyError(ExportError):
     gate = "latency"
 
 
+class WorkerError(ExportError):
+    """Another worker of a training was lost."""
+
+    exit_code = 8
+    gate = "worker"
+
+
 class InstructionsError(ExportError):
     """A file takes more instructions than `--max-instruction-ratio` allows."""
 

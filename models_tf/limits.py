@@ -133,6 +133,13 @@ LIMITS = _table(
         protects="weights that the config of a token model asks for",
         reason="BERT-large has 335 million",
     ),
+    Limit(
+        name="worker_seconds",
+        default=60,
+        unit="seconds",
+        protects="time that a worker of a training waits until the others have started; beyond it the exit code is 8",
+        reason="a worker needs 10 to start; on a cluster that starts them one after the other, set it higher",
+    ),
 )
 
 

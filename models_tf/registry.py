@@ -134,6 +134,11 @@ MODELS = {
             family_path="models_tf.mpnet.convert:FAMILY",
         ),
         ModelEntry(
+            name="deberta-v2",
+            summary="DeBERTa-v2 and v3: attention to content and to relative positions; exported for one length",
+            family_path="models_tf.deberta_v2.convert:FAMILY",
+        ),
+        ModelEntry(
             name="tagger",
             summary="a BERT of three layers that tags words, distilled from a larger one on texts without labels",
             family_path="models_tf.tagger.convert:FAMILY",
@@ -144,7 +149,7 @@ MODELS = {
 
 def get(name: str) -> ModelEntry:
     if name not in MODELS:
-        raise InputError(f"Unknown model: expected one of {', '.join(MODELS)}. Received: {name}.{_nearest_model(name)}")
+        raise InputError(f"Unknown model: expected one of {', '.join(MODELS)}. Received: {name}.{nearest_model(name)}")
     return MODELS[name]
 
 
@@ -166,15 +171,24 @@ def presets() -> str:
 # Models that people look for, and what is near to them in meaning, not in spelling.
 _RELATIVES = {
     **dict.fromkeys(("tinybert", "minilm", "bert-tiny", "bert-mini"), "bert, which takes every size"),
-    **dict.fromkeys(("camembert", "deberta", "xlnet", "modernbert"), "bert"),
+    **dict.fromkeys(("xlnet", "modernbert"), "bert"),
+    "camembert": "xlm-roberta, which is built alike",
+    "deberta": "deberta-v2, which reads v2 and v3",
     **dict.fromkeys(("gpt", "gpt2", "llama", "t5", "bart"), "none, since no model here writes text"),
     **dict.fromkeys(("lstm", "cnn", "fasttext", "pqrnn"), "prado"),
 }
 
 
-def _nearest_model(name: str) -> str:
+# Other names of a model.
+_OTHER_NAMES = {**dict.fromkeys(("deberta-v3", "mdeberta", "mdeberta-v3"), "deberta-v2"), "deberta-v2": "deberta-v2"}
+
+
+def nearest_model(name: str) -> str:
     """What is near in meaning, or else in spelling: distilbert is nearer to bert than to ghostbert."""
     plain = name.lower().rpartition("/")[2].replace("_", "-")
+    for other, model in _OTHER_NAMES.items():
+        if plain == other or plain.startswith(f"{other}-"):
+            return f" Did you mean {model}? A checkpoint is named with --checkpoint."
     for relative, near in sorted(_RELATIVES.items(), key=lambda item: -len(item[0])):
         if plain == relative or plain.startswith(f"{relative}-"):
             return f" {relative} is not supported; the nearest is {near}."

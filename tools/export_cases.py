@@ -94,6 +94,8 @@ def _trainings() -> Iterator[Case]:
     movement = "--movement topk --movement-keep 0.25 --movement-set every=2"
     yield train("bert-new", "bert", f"{new} {_sizes(16, 2)}")
     yield train("bert-tuned", "bert", f"{tuned} --epochs 2")
+    yield train("bert-several", "bert", f"{tuned} --multi-label --epochs 1")
+    yield train("bert-accumulated", "bert", f"{tuned} --epochs 1 --accumulate 3")
     yield train("bert-smaller-taught", "bert", f"{tuned} --drop-layers top:1 --prune-heads 0.5 {taught} --epochs 1")
     yield train("bert-movement", "bert", f"{tuned} {movement} --epochs 2")
 

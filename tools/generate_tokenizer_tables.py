@@ -38,9 +38,24 @@ def encode(found: Properties) -> str:
     _add_parts(numbers, {code: parts for code, parts in found.lower.items() if len(parts) != 1})
     _add_parts(numbers, {code: parts for code, parts in found.canonical.items() if not _is_syllable(code, parts)})
     _add_parts(numbers, found.compatible)
+    _add_runs(numbers, dict.fromkeys(_joined(found), 0), values=False)
     _add_runs(numbers, found.combining_class, values=True)
     _add_runs(numbers, found.grapheme, values=True)
     return "".join(map(_digits, numbers))
+
+
+def _joined(found: Properties) -> list[int]:
+    """Those that the readers make of what is before the last part and of that part; not syllables, by arithmetic."""
+    codes = [code for code in found.composed if not _is_syllable(code, found.canonical[code])]
+    pairs: dict[tuple[int, int], int] = {}
+    for code in sorted(codes, key=lambda code: len(found.canonical[code])):
+        first, *between, last = found.canonical[code]
+        for part in between:
+            first = pairs[first, part]
+        if pairs.setdefault((first, last), code) != code:
+            message = f"U+{code:04X} must be made of two that no other is made of."
+            raise AssertionError(message)
+    return codes
 
 
 def _digits(number: int) -> str:

@@ -33,6 +33,7 @@ class Properties:
     lower: dict[int, tuple[int, ...]]
     canonical: dict[int, tuple[int, ...]]  # NFD
     compatible: dict[int, tuple[int, ...]]  # NFKD, where it is not NFKD of NFD
+    composed: list[int]  # what NFC makes of their decomposition again
     combining_class: dict[int, int]  # ranks, from 1: only their order matters
     grapheme: dict[int, int]
 
@@ -67,6 +68,7 @@ def find_properties() -> Properties:
         lower=_changed(normalizers.Lowercase()),
         canonical=canonical,
         compatible=needed,
+        composed=_composed(canonical),
         combining_class=_combining_classes(canonical),
         grapheme=_grapheme_classes(),
     )
@@ -150,6 +152,11 @@ def _alone(splitter: pre_tokenizers.PreTokenizer) -> list[int]:
 def _within(splitter: pre_tokenizers.PreTokenizer) -> list[int]:
     apart = set(_alone(splitter))
     return [code for code in POINTS if code not in apart]
+
+
+def _composed(canonical: dict[int, tuple[int, ...]]) -> list[int]:
+    nfc = normalizers.NFC()
+    return [code for code, parts in canonical.items() if nfc.normalize_str("".join(map(chr, parts))) == chr(code)]
 
 
 def _combining_classes(canonical: dict[int, tuple[int, ...]]) -> dict[int, int]:

@@ -12,7 +12,7 @@ from exporters.commands import flags
 from exporters.commands.parser import Parser
 from exporters.commands.request_values import request_values
 from exporters.console.terminal import Terminal
-from exporters.request import parse_size
+from exporters.request_choices import parse_size
 from models_tf.data import DEFAULT_SEPARATOR
 from models_tf.errors import InputError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from exporters.commands.parser import Parser
 from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_PASS
-from exporters.request import OUTPUT_ROOT
+from exporters.request_choices import OUTPUT_ROOT
 from models_tf.errors import InputError
 from models_tf.folders import leftovers, temporary
 from models_tf.folders.leftovers import Leftover
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             each.clear()
         terminal.show(_line(each, done=options.yes))
     if younger := len(everything) - len(found):
-        terminal.show(f"{younger} of killed runs younger than {options.older_than}: include them with --older-than 0s")
+        terminal.show(f"left alone: {younger} younger than {options.older_than}; --older-than 0s takes them, too")
     elif not found:
         terminal.show(f"nothing to clean: no folder of a killed run in {', '.join(map(str, folders))}")
     if found and not options.yes:

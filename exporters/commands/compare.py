@@ -9,7 +9,7 @@ from exporters.commands.request_values import request_values
 from exporters.comparison.request import CompareRequest
 from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_PASS
-from exporters.request import parse_size, parse_targets
+from exporters.request_choices import parse_size, parse_targets
 from models_tf.checkpoints.atomic_files import write_files
 from models_tf.errors import InputError
 from models_tf.folders.output_folder import absolute

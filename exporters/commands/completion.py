@@ -7,7 +7,7 @@ from exporters.commands import main
 from exporters.commands.parser import Parser
 from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_PASS
-from exporters.request import TARGETS
+from exporters.request_choices import TARGETS
 from models_tf import registry
 from quantize.recipe import RECIPES
 

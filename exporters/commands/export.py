@@ -4,12 +4,13 @@ import argparse
 import os
 from pathlib import Path
 
-from exporters import request
+from exporters import request_choices as choices
 from exporters.commands import compression_flags as compression
 from exporters.commands import flags
 from exporters.commands.parser import PROGRAM, Parser
 from exporters.commands.request_values import request_values
 from exporters.console.terminal import Terminal
+from exporters.request import ExportRequest
 from models_tf import registry
 from models_tf.data import DEFAULT_SEPARATOR
 from models_tf.encoder.heads import EMBEDDING, POOLINGS
@@ -38,18 +39,19 @@ exit codes:
   5 parity
   6 scheme not reached
   7 run: a runtime cannot run a file
+  8 a training lost one of its workers
   3 to 6 still write the files and the report; 1, 2 and 7 write nothing.
 """
 
 
 def add_arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--model", metavar="NAME", help=f"{', '.join(registry.MODELS)} (default {request.DEFAULT_MODEL})")
+    add("--model", metavar="NAME", help=f"{', '.join(registry.MODELS)} (default {choices.DEFAULT_MODEL})")
     add("--checkpoint", type=Path, metavar="DIR", help=flags.CHECKPOINT_HELP)
-    flags.add_recipe(parser, request.DEFAULT_RECIPE)
+    flags.add_recipe(parser, choices.DEFAULT_RECIPE)
     add("--eval-data", type=Path, metavar="FILE", help=f"{flags.LABELLED_HELP} for accuracy")
     add("--calibration-data", type=Path, metavar="FILE", help="rows to calibrate int8 (default: part of --eval-data)")
-    flags.add_output(parser, f"folder to write (default {request.OUTPUT_ROOT}/MODEL-TASK_OR_CHECKPOINT-RECIPE)")
+    flags.add_output(parser, f"folder to write (default {choices.OUTPUT_ROOT}/MODEL-TASK_OR_CHECKPOINT-RECIPE)")
     flags.add_json(parser, "the report")
     gates = parser.add_argument_group("gates for CI")
     gates.add_argument(
@@ -73,7 +75,7 @@ def add_arguments(parser: Parser) -> None:
         "--task",
         metavar="NAME",
         help=f"bundled models: {', '.join(registry.MODELS['prado'].tasks)}; token models: "
-        f"{', '.join(request.TOKEN_TASKS)} (default: read from the head; embedding for a sentence-transformers folder)",
+        f"{', '.join(choices.TOKEN_TASKS)} (default: read from the head; embedding for a sentence-transformers folder)",
     )
     model.add_argument(
         "--pooling",
@@ -86,14 +88,14 @@ def add_arguments(parser: Parser) -> None:
     model.add_argument(
         "--graphs",
         metavar="LIST",
-        help=f"projection models: files that take {', '.join(request.GRAPHS)} (default: all; bytes need no custom op)",
+        help=f"projection models: files that take {', '.join(choices.GRAPHS)} (default: all; bytes need no custom op)",
     )
     model.add_argument(
         "--max-bytes", type=int, metavar="N", help="projection models: what is read of a text (default: by the rows)"
     )
     model.add_argument(
         "--outputs",
-        default=request.OUTPUTS[0],
+        default=choices.OUTPUTS[0],
         metavar="WHAT",
         help="bytes-in files answer logits (default), or labels: also probabilities and the best label",
     )
@@ -119,9 +121,9 @@ def add_arguments(parser: Parser) -> None:
     model.add_argument("--preset", metavar="NAME", help=flags.presets_help())
     model.add_argument(
         "--fold",
-        default=request.FOLDS[0],
+        default=choices.FOLDS[0],
         metavar="MODE",
-        help=f"token models: exact rewrites: {', '.join(request.FOLDS)} (default {request.FOLDS[0]})",
+        help=f"token models: exact rewrites: {', '.join(choices.FOLDS)} (default {choices.FOLDS[0]})",
     )
     model.add_argument("--no-fold", dest="fold", action="store_const", const="off", help="same as --fold off")
     model.add_argument(
@@ -168,9 +170,9 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     return report.exit_code
 
 
-def _request(options: argparse.Namespace) -> request.ExportRequest:
-    values = request_values(options, request.ExportRequest)
+def _request(options: argparse.Namespace) -> ExportRequest:
+    values = request_values(options, ExportRequest)
     values["compression"] = compression.from_args(options) if compression.is_given(options) else None
     values["vocab_data"] = tuple(options.vocab_data or ())
-    values["max_size_bytes"] = None if options.max_size is None else request.parse_size(options.max_size)
-    return request.ExportRequest(**values)
+    values["max_size_bytes"] = None if options.max_size is None else choices.parse_size(options.max_size)
+    return ExportRequest(**values)

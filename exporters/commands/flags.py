@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from exporters.request import TARGETS
+from exporters.request_choices import TARGETS
 from models_tf import registry
 from models_tf.data import DEFAULT_THRESHOLD
 from models_tf.errors import InputError

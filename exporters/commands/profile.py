@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from exporters import request
+from exporters import request_choices as choices
 from exporters.commands import flags
 from exporters.commands.parser import Parser
 from exporters.commands.request_values import request_values
@@ -34,10 +34,10 @@ def add_arguments(parser: Parser) -> None:
     model = parser.add_argument_group("model and graph")
     model.add_argument("--random-init", action="store_true", help="untrained weights in the sizes of --preset")
     model.add_argument("--preset", metavar="NAME", help=flags.presets_help())
-    model.add_argument("--task", metavar="NAME", help=f"{', '.join(request.TOKEN_TASKS)} (default: read from the head)")
+    model.add_argument("--task", metavar="NAME", help=f"{', '.join(choices.TOKEN_TASKS)} (default: read from the head)")
     flags.add_target(model)
     model.add_argument("--max-seq-len", type=int, metavar="N", help=flags.MAX_SEQ_LEN_HELP)
-    model.add_argument("--fold", default="full", metavar="MODE", help=f"exact rewrites: {', '.join(request.FOLDS)}")
+    model.add_argument("--fold", default="full", metavar="MODE", help=f"exact rewrites: {', '.join(choices.FOLDS)}")
     model.add_argument(
         "--rounds", type=int, default=DEFAULT_ROUNDS, metavar="N", help=f"measurements (default {DEFAULT_ROUNDS})"
     )

@@ -12,7 +12,7 @@ from exporters.commands.parser import Parser
 from exporters.commands.request_values import request_values
 from exporters.console.terminal import Terminal
 from exporters.errors import EXIT_PASS
-from exporters.training.request import TrainRequest
+from exporters.training.request import DISTRIBUTIONS, TrainRequest
 from models_tf import registry
 from models_tf.data import DEFAULT_SEPARATOR
 from models_tf.ops.projection.config import FEATURES
@@ -42,7 +42,12 @@ def add_arguments(parser: Parser) -> None:
         help="training rows (.tsv, .csv or .jsonl, also .gz)",
     )
     add("--dev", required=True, type=Path, metavar="FILE", help="rows that pick the best epoch")
-    add("--model", default="prado", metavar="NAME", help="one of `export-mobile models` (default prado)")
+    add(
+        "--model",
+        default="",
+        metavar="NAME",
+        help="one of `export-mobile models` (default: --checkpoint's, else prado)",
+    )
     add("--checkpoint", metavar="DIR", help="token models: folder or hub id to fine-tune (default: train from scratch)")
     flags.add_output(parser, "checkpoint folder to write", required=True)
     add("--resume", action="store_true", help="continue a training that was stopped")
@@ -51,15 +56,34 @@ def add_arguments(parser: Parser) -> None:
     flags.add_json(parser, "the result")
     data = parser.add_argument_group("data")
     flags.add_columns(data)
+    data.add_argument("--multi-label", action="store_true", help="classification: several labels per row, or none")
+    data.add_argument(
+        "--label-separator", metavar="TEXT", help=f"separator of --multi-label (default: {DEFAULT_SEPARATOR})"
+    )
     data.add_argument("--max-seq-len", type=int, metavar="N", help="tokens per input")
     more = parser.add_argument_group("training")
     _add_numbers(
         more,
+        ("accumulate", int, "batches per update of the weights: as one large batch, in the memory of one"),
         ("label-smoothing", float, "share taken from the right label"),
         ("average", float, "decay of the weight average; 0: off"),
         ("patience", int, "stop after this many epochs without a better dev score"),
         ("save-minutes", float, "minutes between saves within an epoch"),
         ("seed", int, "seed for initial weights and row order"),
+    )
+    more.add_argument(
+        "--distribute",
+        choices=DISTRIBUTIONS,
+        help="share every batch among all devices of this machine (mirrored), or among the processes that TF_CONFIG "
+        "names (workers)",
+    )
+    more.add_argument(
+        "--tensorboard",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="write loss, accuracy, dev score and learning rate for TensorBoard (default folder: tensorboard in "
+        "--output)",
     )
     more.add_argument(
         "--set",
@@ -102,10 +126,6 @@ def _add_numbers(group: Any, *entries: tuple[str, type, str]) -> None:
 
 
 def _add_projection_arguments(group: Any) -> None:
-    group.add_argument("--multi-label", action="store_true", help="several labels per row")
-    group.add_argument(
-        "--label-separator", metavar="TEXT", help=f"separator of --multi-label (default: {DEFAULT_SEPARATOR})"
-    )
     group.add_argument("--features", choices=FEATURES, help="words: as published; mixed: half character trigrams")
     group.add_argument(
         "--distortion",

@@ -250,9 +250,10 @@ def _split(rows: Rows, seed: int, most: int) -> Rows:
     kept, taken = (np.flatnonzero(chosen).tolist() for chosen in (~calibrating, calibrating))
     each = rows.evaluation.rows_each
     sampled = rows.evaluation.take([taken[i] for i in _some(seed, most)(len(taken))])
+    part = f"the other {len(taken)}" if len(sampled) == len(taken) else f"{len(sampled)} of the other {len(taken)}"
     note = (
         f"{rows.source} was split by text: {len(kept) // each} rows measure, "
-        f"{len(sampled)} of the other {len(taken)}{' texts' if each > 1 else ''} calibrate."
+        f"{part} {'texts' if each > 1 else 'rows'} calibrate."
     )
     return dataclasses.replace(
         rows,

@@ -47,7 +47,7 @@ def of_export(report: Report, placed: Sequence[Placed], beside: Mapping[str, str
 
 def model_card(report: Report, files: Mapping[str, Signature], labels: Sequence[str]) -> str:
     """README.md. `files` are the model files with the first signature of each, `labels` those of `labels.txt`."""
-    model = report.model
+    model, trained = report.model, bool(report.model.get("trained", True))
     task = str(model.get("task") or "")
     name = "-".join(filter(None, (model["name"], task, report.quantize)))
     parts = [
@@ -58,8 +58,8 @@ def model_card(report: Report, files: Mapping[str, Signature], labels: Sequence[
         _files(report),
         "## Inputs and outputs",
         _interface(files),
-        *_beside(files),
-        *_use(files, model["max_seq_len"], task),
+        *_beside(files, trained=trained),
+        *(_use(files, model["max_seq_len"], task) if trained else []),
         "## Accuracy",
         *_accuracy(report),
         "## Limits",
@@ -116,7 +116,7 @@ def _tensor(info: TensorInfo) -> str:
     return markdown_text(f"{info.name}: {info.dtype} ({', '.join(map(str, info.shape))}){scale}")
 
 
-def _beside(files: Mapping[str, Signature]) -> list[str]:
+def _beside(files: Mapping[str, Signature], *, trained: bool) -> list[str]:
     """What an app must do before it can feed the files."""
     inputs = [info for one in files.values() for info in one.inputs]
     names = {info.name for info in inputs}
@@ -131,7 +131,8 @@ def _beside(files: Mapping[str, Signature]) -> list[str]:
     if _needs_op(files):
         lines.append("Files that take `text` as a string hold one custom op, which the app must register.")
     if not names & {FEATURES, TEXT}:
-        lines.append("`model.json` and the tokenizer's files say how a text becomes ids.")
+        known = "`model.json` and the tokenizer's files say how a text becomes ids."
+        lines.append(known if trained else "There is no tokenizer: `model.json` says which ids there are.")
     return [*lines, "An int8 output `q` stands for `(q - zero_point) * scale`."]
 
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporters.request import FOLDS, TARGETS, ExportRequest
+from exporters.request import ExportRequest
+from exporters.request_choices import FOLDS, TARGETS
 from exporters.request_fields import check_fields
 from models_tf import registry
 from models_tf.errors import InputError, naming_fields

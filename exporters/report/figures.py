@@ -52,14 +52,19 @@ def metric_name(report: Report) -> str:
     return metric_title(score.metric, score.label_threshold)
 
 
-def further_metrics(report: Report) -> list[str]:
-    """What `more` of each score holds."""
-    return [metric_title(name) for name in report.accuracy[0].score.more] if report.accuracy else []
+def further_metrics(report: Report) -> tuple[str, ...]:
+    """The names of what `more` of each score holds."""
+    return tuple(report.accuracy[0].score.more) if report.accuracy else ()
+
+
+def further_titles(report: Report) -> tuple[str, ...]:
+    """The heads of their columns."""
+    return tuple(map(metric_title, further_metrics(report)))
 
 
 def of_vectors(report: Report) -> tuple[str, ...]:
     """The metrics that compare vectors with those of the reference; none for other tasks."""
-    return tuple(name for name in _OF_VECTORS if report.accuracy and name in report.accuracy[0].score.more)
+    return tuple(name for name in _OF_VECTORS if name in further_metrics(report))
 
 
 def points(score: Score) -> str:

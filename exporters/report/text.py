@@ -101,7 +101,7 @@ def _accuracy(report: Report) -> str:
         rows.append(
             (stage.stage, value, figures.interval(stage.score), figures.change(stage), str(stage.score.n), *more)
         )
-    names = figures.further_metrics(report)
+    names = figures.further_titles(report)
     return tables.markdown(("stage", figures.metric_name(report), "95 % interval", "change", "n", *names), rows)
 
 

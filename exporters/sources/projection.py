@@ -17,7 +17,8 @@ from exporters.formats.artifacts import Placed
 from exporters.formats.graph import BytesGraph, Graph
 from exporters.formats.runners import Feed, KerasRunner, batch_rows
 from exporters.formats.tensor_names import BYTES, FEATURES, INPUTS, LOGITS, SIGNATURE, TEXT
-from exporters.request import GRAPHS, ExportRequest
+from exporters.request import ExportRequest
+from exporters.request_choices import GRAPHS
 from exporters.self_test import texts
 from exporters.self_test.example import Example, Worked, features_entry
 from exporters.sources.projection_file import projection_file

@@ -35,7 +35,6 @@ from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.tasks import REGRESSION, head_of_task, task_of_head
 from models_tf.tasks.multi_label import Several
-from models_tf.tokenizers.backend import BYTE_PAIRS
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.state import interruption
 
@@ -87,8 +86,8 @@ class TokenSource:
             checkpoint, record = _compressed(request, checkpoint, notes)
             if request.compression.prune_vocab:
                 tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint {request.checkpoint}")
-        if tokenizer is not None and tokenizer.kind == BYTE_PAIRS:
-            notes.append(device_tokenizer.NOTE)
+        if tokenizer is not None and (what := device_tokenizer.missing(tokenizer.document())):
+            notes.append(device_tokenizer.note(what))
         return cls(
             request=request,
             checkpoint=checkpoint,
@@ -165,7 +164,7 @@ class TokenSource:
                 fold=fold,
                 max_seq_len=self.max_seq_len,
                 one_segment=self._one_segment(rows),
-                any_length=not checkpoint.config.retention,
+                any_length=checkpoint.config.any_length,
                 # Only static int8 gains from similar ranges.
                 rows=shown if rows.calibration is not None else None,
             )

@@ -1,6 +1,7 @@
 """From a request to a trained projection model: examples, config, teachers, loop."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from exporters.training.request import TrainRequest
@@ -24,7 +25,13 @@ _SET_ELSEWHERE = {
 
 
 def train_projection(
-    request: TrainRequest, settings: TrainingSettings, folder: TrainingFolder, progress: Progress
+    request: TrainRequest,
+    settings: TrainingSettings,
+    folder: TrainingFolder,
+    progress: Progress,
+    *,
+    callbacks: Sequence[Any] = (),
+    workers: Any = None,
 ) -> dict[str, Any]:
     """Checks everything that can be checked, then trains. Writes nothing before the checks are done."""
     from models_tf.training.batches import LabelledFile, UnlabelledFile, open_examples
@@ -49,7 +56,8 @@ def train_projection(
     teachers = _Teachers(settings, examples, multi_label=request.multi_label)
     teacher = teachers.teach(folder, progress)
     learner = ProjectionLearner(model, entry.name, examples, settings=settings, folder=folder, teacher=teacher)
-    trainer = Trainer(learner, settings=settings, folder=folder, progress=progress)
+    how: dict[str, Any] = {"settings": settings, "folder": folder, "progress": progress}
+    trainer = Trainer(learner, **how, callbacks=callbacks, workers=workers)
     if teachers.of_tokens and not folder.resume:
         trainer.save_state()  # the teachers' work can be resumed from the start
     return trainer.run()

@@ -11,6 +11,7 @@ from exporters.request_fields import check_fields
 from exporters.training import settings as made
 from exporters.training.settings import POWERBERT
 from models_tf import limits, registry
+from models_tf.checkpoints.kind import token_model_of
 from models_tf.compress.settings import Compression
 from models_tf.errors import InputError, naming_fields
 from models_tf.ops.projection.config import FEATURES
@@ -19,10 +20,13 @@ from models_tf.training.settings import TrainingSettings
 from models_tf.training.token_settings import NO_VOCABULARY, TokenSettings
 
 DEFAULT_MODEL = "prado"
+MIRRORED, WORKERS = "mirrored", "workers"
+DISTRIBUTIONS = (MIRRORED, WORKERS)
+_KINDS = {registry.PROJECTION: "projection", registry.TOKENS: "token"}
 # Fields that only one kind of model reads.
 _ONLY_FOR = {
     registry.PROJECTION: (
-        "multi_label", "label_separator", "features", "distortion", "swap", "class_weights", "teacher_logits"
+        "features", "distortion", "swap", "class_weights", "teacher_logits"
     ),
     registry.TOKENS: (
         "task", "text_pair_column", "vocab", "preset", "checkpoint", "weight_decay", "init_from_teacher",
@@ -46,14 +50,17 @@ class TrainRequest:
     """One training, into the checkpoint folder `output`. None means the default of the kind of model (see `--help`); a
     wrong type or combination is an InputError.
 
-    Every model: `train` and `dev` are labelled files, and `dev` picks the best epoch. `force` replaces an earlier
-    output, `resume` continues a training that was stopped. `overrides` are KEY=VALUE texts for fields of the model's
-    config. `teacher` are checkpoints to distill from, with `teacher_weight` and `temperature`. Of the
-    texts `unlabelled` only the teacher's answers are learned: beside the rows of `train` by projection models, before
-    them by taggers.
+    Every model: `train` and `dev` are labelled files, and `dev` picks the best epoch. `model`, if it is not named, is
+    that of the folder `checkpoint`, else prado. `force` replaces an earlier output, `resume` continues a training that
+    was stopped. `overrides` are KEY=VALUE texts for fields of the model's config. `teacher` are checkpoints to distill
+    from, with `teacher_weight` and `temperature`. Of the texts `unlabelled` only the teacher's answers are learned:
+    beside the rows of `train` by projection models, before them by taggers. `tensorboard` is a folder for a log that
+    TensorBoard reads; empty: `tensorboard` inside of `output`. `distribute` trains on all devices of this machine
+    (`mirrored`) or on several processes (`workers`, by the environment's TF_CONFIG).
 
-    Projection models: `multi_label` rows have several labels separated by `label_separator`; `teacher_logits` is a .npy
-    file with one row per row of `train`, then of `unlabelled`.
+    Classification: with `multi_label` a row has several labels, separated by `label_separator`, or none.
+
+    Projection models: `teacher_logits` is a .npy file with one row per row of `train`, then of `unlabelled`.
 
     Token models: `checkpoint` is fine-tuned; without it, a new model in the sizes of `preset` starts with the
     vocabulary `vocab`. `compression` makes it smaller first, choosing on the rows of `train`; a pruned vocabulary keeps
@@ -65,15 +72,18 @@ class TrainRequest:
     train: Path
     dev: Path
     output: Path
-    model: str = DEFAULT_MODEL
+    model: str = ""
     force: bool = False
     resume: bool = False
     text_column: str | None = None
     label_column: str | None = None
+    multi_label: bool = False
+    label_separator: str | None = None
     max_seq_len: int | None = None
     overrides: tuple[str, ...] = ()
     epochs: int | None = None
     batch_size: int | None = None
+    accumulate: int | None = None
     learning_rate: float | None = None
     label_smoothing: float | None = None
     average: float | None = None
@@ -84,9 +94,9 @@ class TrainRequest:
     teacher_weight: float | None = None
     temperature: float | None = None
     unlabelled: Path | None = None
+    tensorboard: str | None = None
+    distribute: str | None = None
 
-    multi_label: bool = False
-    label_separator: str | None = None
     features: str | None = None
     distortion: float | None = None
     swap: float | None = None
@@ -122,36 +132,55 @@ class TrainRequest:
     @naming_fields()
     def __post_init__(self) -> None:
         check_fields(self)
-        kind = self.kind
-        for other, names in _ONLY_FOR.items():
-            for name in names:
-                if other != kind and self.is_given(name):
-                    flag = flag_of(name)
-                    raise InputError(
-                        f"{flag} is for {other} models ({', '.join(registry.names(other))}). "
-                        f"Received: {flag} with --model {self.model}."
-                    )
-        for name in _ONLY_FOR_POWERBERT:
-            if self.model != POWERBERT and self.is_given(name):
-                flag = flag_of(name)
-                raise InputError(f"{flag} is for --model powerbert. Received: {flag} with --model {self.model}.")
+        if not self.model:
+            object.__setattr__(self, "model", (self.checkpoint and token_model_of(self.checkpoint)) or DEFAULT_MODEL)
+        self._check_model()
         for name, needed in _NEEDS.items():
             if self.is_given(name) and (not self.is_given(needed) or getattr(self, needed) == "none"):
                 shown = f" {getattr(self, name)!r}" if name == "label_separator" else ""
                 raise InputError(f"{flag_of(name)} needs {flag_of(needed)}. Received: {flag_of(name)}{shown} alone.")
+        self._check_distributed()
         for name in _NEEDS_TEACHER:
             if self.is_given(name) and not (self.teacher or self.teacher_logits):
                 raise InputError(
                     f"{flag_of(name)} needs --teacher or --teacher-logits. "
                     f"Received: {flag_of(name)} {getattr(self, name)} alone."
                 )
-        if kind == registry.TOKENS:
+        if self.kind == registry.TOKENS:
             self._check_tokens()
         else:
             self._check_projection()
         self.settings  # noqa: B018 - checks the numbers
-        if kind == registry.TOKENS:
+        if self.kind == registry.TOKENS:
             self._check_vocabulary()
+
+    def _check_model(self) -> None:
+        """Fields that the model does not read."""
+        kind = self.kind
+        for other, names in _ONLY_FOR.items():
+            for name in names:
+                if other != kind and self.is_given(name):
+                    flag = flag_of(name)
+                    raise InputError(
+                        f"{flag} is for {_KINDS[other]} models ({', '.join(registry.names(other))}). "
+                        f"Received: {flag} with --model {self.model}."
+                    )
+        for name in _ONLY_FOR_POWERBERT:
+            if self.model != POWERBERT and self.is_given(name):
+                flag = flag_of(name)
+                raise InputError(f"{flag} is for --model powerbert. Received: {flag} with --model {self.model}.")
+
+    def _check_distributed(self) -> None:
+        if self.distribute is None:
+            return
+        if self.distribute not in DISTRIBUTIONS:
+            raise InputError(f"--distribute must be one of {', '.join(DISTRIBUTIONS)}. Received: {self.distribute}.")
+        if self.movement is not None or self.model == POWERBERT:
+            other = "--movement" if self.movement is not None else f"--model {POWERBERT}"
+            raise InputError(
+                "--distribute is not for trainings that choose weights or tokens on the way. "
+                f"Received: it with {other}."
+            )
 
     def _check_projection(self) -> None:
         if self.features is not None and self.features not in FEATURES:

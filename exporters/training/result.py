@@ -58,6 +58,6 @@ class TrainResult:
             )
         return (
             f"dev {metric_title(self.metric)} {self.dev_score:.2f}{metric_unit(self.metric)} (n = {self.dev_rows}, "
-            f"standard error {self.dev_standard_error:.2f}){more}; best of {self.epochs} epochs: {self.best_epoch}; "
+            f"standard error {self.dev_standard_error:.2f}){more}; best epoch: {self.best_epoch} of {self.epochs}; "
             f"checkpoint: {self.output}\n"
         )

@@ -7,7 +7,7 @@ of other widths is refused.
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,14 @@ from models_tf.training.transfer_settings import JOINT, PROGRESSIVE
 
 
 def train_tokens(
-    request: TrainRequest, settings: TokenSettings, folder: TrainingFolder, progress: Progress, command: str
+    request: TrainRequest,
+    settings: TokenSettings,
+    folder: TrainingFolder,
+    progress: Progress,
+    *,
+    command: str,
+    callbacks: Sequence[Any] = (),
+    workers: Any = None,
 ) -> dict[str, Any]:
     """Checks everything it can, then trains. Writes nothing before the checks are done."""
     place = settings.teacher[0] if settings.teacher else None
@@ -76,6 +83,8 @@ def train_tokens(
         command=command,
         teacher=token_teacher.Teaching(teacher=teacher, other=other, order=order) if teacher else None,
         beside=record_file(removed, command, folder.path if request.resume else None),
+        callbacks=callbacks,
+        workers=workers,
     )
 
 

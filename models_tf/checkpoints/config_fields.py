@@ -129,10 +129,10 @@ def ours(field: Field, *, when: str = "") -> Field:
     return dataclasses.replace(field, ours=True, when=when)
 
 
-def activation(default: str, *, key: str = "hidden_act") -> Field:
+def activation(default: str, *, key: str = "hidden_act", name: str = "activation") -> Field:
     return Field(
         key=key,
-        name="activation",
+        name=name,
         read=lambda document, _values: ACTIVATIONS[document.choice(key, default, ACTIVATIONS)],
         write=lambda value, document: spelling(value, document.get(key)),
     )

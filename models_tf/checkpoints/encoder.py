@@ -295,8 +295,9 @@ def _family(document: Mapping[str, Any], model: str | None, where: str) -> Famil
         if document.get("model") in registry.names("projection"):
             received = f"a {document['model']}, which reads hashed words in place of tokens"
         remedy = f": give --model {found}" if found in names and model is not None else ""
+        near = registry.nearest_model(found) if isinstance(found, str) and found not in names else ""
         raise InputError(
-            f"{where} is the config of another architecture: expected {expected}. Received: {received}{remedy}."
+            f"{where} is the config of another architecture: expected {expected}. Received: {received}{remedy}.{near}"
         )
     return registry.get(str(found)).family()
 

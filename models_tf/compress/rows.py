@@ -18,6 +18,7 @@ from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tasks import read_rows, task_of_head
 from models_tf.tasks.losses import task_loss
+from models_tf.tasks.multi_label import Several
 from models_tf.tasks.rows import Columns, TaskRows
 from models_tf.tokenizers.tokenizer import Tokenizer
 
@@ -34,8 +35,6 @@ def task_of(checkpoint: EncoderCheckpoint, given: str | None = None) -> str:
             "Importance and accuracy need a model with a head, fine-tuned on a task. Received: a base model; train it "
             "first with `export-mobile train`."
         )
-    if checkpoint.problem_type == MULTI_LABEL:
-        raise InputError("Several labels a row are not measured for token models. Received: such a checkpoint.")
     own = task_of_head(checkpoint.head)
     if given not in (None, own):
         raise InputError(f"--task must be {own}, which the checkpoint's head is for. Received: {given}.")
@@ -72,6 +71,7 @@ def read(
         max_len=sequence_length(checkpoint, max_seq_len, default=default),
         columns=columns,
         labelled=labelled,
+        several=Several() if labelled and checkpoint.problem_type == MULTI_LABEL else None,
     )
     if labelled and not found.labelled:
         raise InputError(f"{flag} must have labels, to learn what matters. Received: {path} without.")

@@ -1,8 +1,8 @@
 """`EncoderConfig`: sizes and variants of a BERT-like encoder, which give the name and shape of every weight.
 
-One class for MobileBERT, IB-BERT, BERT, GhostBERT, PoWER-BERT, ALBERT and MPNet: BERT is the case without bottlenecks,
-trigrams and stacked FFNs. In a compressed BERT, layers may differ in width, share weights, drop tokens or have ghosts.
-Each of these is a part with its own fields and checks (`config_parts/`); what is here puts them together.
+One class for MobileBERT, IB-BERT, BERT, GhostBERT, PoWER-BERT, ALBERT, MPNet and DeBERTa: BERT is the case without
+bottlenecks, trigrams and stacked FFNs. In a compressed BERT, layers may differ in width, share weights, drop tokens or
+have ghosts. Each of these is a part with its own fields and checks (`config_parts/`); what is here puts them together.
 `models_tf/<model>/config.py` reads and writes each model's config.json.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 from models_tf import limits
 from models_tf.encoder.config_parts.bottleneck import MAX_FFN
 from models_tf.encoder.config_parts.core import ACTIVATIONS, LAYER_NORM, MAX_IDS, MAX_LAYERS, MAX_SIZE, NO_NORM, NORMS
+from models_tf.encoder.config_parts.disentangled import Disentangled
 from models_tf.encoder.config_parts.ghosts import GHOST_FORMS, GHOST_HEADS, GHOST_OUTPUTS, MAX_GHOST_KERNEL
-from models_tf.encoder.config_parts.relative import Relative
 from models_tf.encoder.config_parts.retention import BY_CHANCE, BY_PLACE, BY_SIGNIFICANCE, RETENTIONS, check_retention
 from models_tf.encoder.config_parts.shapes import Shapes, dense, norm
 from models_tf.encoder.heads import BASE, Head
@@ -41,10 +41,20 @@ __all__ = [
     "check_retention",
 ]
 
+# Fields that came after the first release.
+_LATER = {
+    "relative_positions",
+    "has_positions",
+    "sum_before_projection",
+    *(field.name for field in dataclasses.fields(Disentangled) if field.name in Disentangled.__annotations__),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderConfig(Relative):
-    """All parts: `Core`, `Bottleneck`, `Widths`, `Ghosts`, `Retention`, `Sharing` and `Relative`, one on the other."""
+class EncoderConfig(Disentangled):
+    """All parts, one on the other: `Core`, `Bottleneck`, `Widths`, `Ghosts`, `Retention`, `Sharing`, `Relative` and
+    `Disentangled`.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,7 +63,7 @@ class EncoderConfig(Relative):
 
     def shapes(self, head: Head | None = None) -> Shapes:
         """Name and shape of every weight, in the order of the forward pass; kernels are [in, out]."""
-        found = self.embedding_shapes() | self.relative_shapes()
+        found = self.embedding_shapes() | self.relative_shapes() | self.distance_shapes()
         for layer in self.first_uses:
             prefix = self.weights_of(layer)
             found |= self.bottleneck_shapes(prefix)
@@ -68,6 +78,7 @@ class EncoderConfig(Relative):
         for part in ("query", "key", "value"):
             width = self.hidden_size if self.reads(part) == "input" else inner
             found |= dense(f"{prefix}.{part}", width, heads * size)
+        found |= self.position_shapes(prefix)
         ghosts, _ = self.ghosts_of(layer)
         found |= self.ghost_shapes(f"{prefix}.ghost_heads", heads, size, ghosts)
         found |= dense(f"{prefix}.attention_output", heads * size + self.ghost_features(size, ghosts), inner)
@@ -84,13 +95,23 @@ class EncoderConfig(Relative):
         found |= dense(f"{name}.output", middle, inner)
         return found | norm(f"{name}.norm", inner)
 
+    @property
+    def any_length(self) -> bool:
+        """Whether an exported graph takes shorter inputs. A layer that drops tokens keeps a fixed number of them, and
+        DeBERTa's attention moves scores by a fixed length.
+        """
+        return not self.retention and not self.position_attention
+
     def parameters(self) -> int:
         """Number of weights in the encoder, without pooler and head."""
         return sum(math.prod(shape) for name, shape in self.shapes().items() if not name.startswith("pooler."))
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON. `relative_positions` is left out where there are none: older trainings, without the key, resume."""
+        """For JSON. Fields of `_LATER` are left out where they have their defaults: older trainings, without the keys,
+        resume.
+        """
         values = dataclasses.asdict(self)
-        if not self.relative_positions:
-            del values["relative_positions"]
+        for field in dataclasses.fields(self):
+            if field.name in _LATER and values[field.name] == field.default:
+                del values[field.name]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

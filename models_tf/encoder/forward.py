@@ -4,7 +4,8 @@ Weights come in a table by name, and what is absent is not computed: a missing b
 scales the skip path in place of a norm, `embedding_convolution` replaces trigrams and projection, and
 `layers.N.fused_input` replaces all parts that read the layer's input and have no kernel of their own. A rewrite thus
 only changes weights. A layer's number of heads and whether it has ghosts follow from its kernels. `retention.py`
-chooses the tokens that a layer of PoWER-BERT keeps, `relative.py` adds to the scores of MPNet.
+chooses the tokens that a layer of PoWER-BERT keeps, `relative.py` adds to the scores of MPNet, `disentangled.py` to
+those of DeBERTa.
 
 Activations between dense layers are [batch * time, channel]: every runtime's int8 kernels take two axes.
 
@@ -13,14 +14,13 @@ positions are looked up, so that TFLite can resize the graph and still plans its
 shapes are computed.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
 
-from models_tf.encoder import heads, pooling, relative, retention
+from models_tf.encoder import disentangled, heads, pooling, relative, retention
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.ghosts import Leading
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, Head
@@ -140,8 +140,8 @@ class _Pass:
         batch, time = ids.shape
         if time is not None:
             return -1, time
-        # Ranking and training need the number of tokens itself.
-        if self._ranks_tokens or self.options.draws is not None:
+        # Ranking, training and DeBERTa's attention need the number of tokens itself.
+        if self._ranks_tokens or self.options.draws is not None or self.config.position_attention:
             return -1, tf.shape(ids)[1]
         # Shapes in ONNX are of 64 bits: others would be cast.
         return (-1, tf.shape(ids, tf.int64)[1]) if batch is None else (batch, -1)
@@ -175,15 +175,19 @@ class _Pass:
                 later = tf.pad(words[:, 1:], ((0, 0), (0, 1), (0, 0)))
                 earlier = tf.pad(words[:, :-1], ((0, 0), (1, 0), (0, 0)))
                 words = tf.concat((later, words, earlier), -1)
-            if not self.config.norm_before_projection:
+            if not (self.config.norm_before_projection or self.config.sum_before_projection):
                 words = self.parts.dense("embedding_projection", tf.reshape(words, (-1, words.shape[-1])))
-        positions = self._positions(ids, mask)
-        width = positions.shape[-1]
-        x = tf.reshape(words, (self.lead, self.time, width)) + positions
+        width = words.shape[-1]
+        x = tf.reshape(words, (self.lead, self.time, width))
+        if "position_embedding" in self.table:
+            x += self._positions(ids, mask)
         if "segment_embedding" in self.table:
             table = self.table["segment_embedding"]
             x += table[0] if table.shape[0] == 1 else tf.gather(table, segments)
-        x = self.parts.norm("embedding_norm", tf.reshape(x, (-1, width)), self.config.outer_norm_epsilon)
+        x = tf.reshape(x, (-1, width))
+        if self.config.sum_before_projection:
+            x = self.parts.dense("embedding_projection", x)
+        x = self.parts.norm("embedding_norm", x, self.config.outer_norm_epsilon)
         x = self.parts.dropout(x, self.config.hidden_dropout)
         return self.parts.dense("embedding_projection", x) if self.config.norm_before_projection else x
 
@@ -303,10 +307,20 @@ class _Pass:
         self, layer: int, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, queries: Any, *, first_only: bool
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
         """The output of the heads, [batch * time, heads * size], and which tokens are kept if some are dropped."""
-        size = self.config.head_size
-        scores = tf.matmul(self._heads(query, queries), self._heads(key, self.time), transpose_b=True)
+        by_head, keys = self._heads(query, queries), self._heads(key, self.time)
+        scores = tf.matmul(by_head, keys, transpose_b=True)
+        if self.config.position_attention:
+            scores += disentangled.position_scores(
+                self.config,
+                self.parts,
+                self.config.weights_of(layer),
+                query=by_head,
+                key=keys,
+                queries=queries,
+                time=self.time,
+            )
         if not self.options.form.scaled_query:
-            scores *= 1.0 / math.sqrt(size)
+            scores *= self.config.score_factor
         if self.relative_bias is not None:
             scores += self.relative_bias[:, :queries] if first_only else self.relative_bias
         self.found.scores.append(scores)

@@ -19,7 +19,7 @@ class NetworkGraph:
     """int32 ids, mask and (if the network takes them) segments [batch, max_seq_len] -> outputs by name."""
 
     def __init__(self, network: Network, max_seq_len: int, mask_value: float = forward.EXACT_MASK) -> None:
-        positions = len(network.tensors["position_embedding"])
+        positions = len(network.tensors.get("position_embedding", range(network.config.max_positions)))
         if not 1 <= max_seq_len <= positions:
             raise ValueError(f"`max_seq_len` must be 1 to {positions}, the positions. Received: {max_seq_len}.")
         if not mask_value < 0:
@@ -28,8 +28,8 @@ class NetworkGraph:
 
     @property
     def any_length(self) -> bool:
-        """Whether inputs may also be shorter. A layer that drops tokens keeps a fixed number of them."""
-        return not self.network.config.retention
+        """Whether inputs may also be shorter."""
+        return self.network.config.any_length
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:

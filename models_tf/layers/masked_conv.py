@@ -81,12 +81,20 @@ class MaskedConv(keras.layers.Layer):
         return shift + self.beta if self.center else shift
 
     def _masked_moments(self, y: tf.Tensor, mask: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Mean and variance over the real tokens; the moving averages follow them slowly."""
-        tokens = tf.reduce_sum(mask)
+        """Mean and variance over the real tokens, of all replicas; the moving averages follow them slowly."""
+        tokens = _over_replicas(tf.reduce_sum(mask))
         weight = mask / tf.maximum(tokens, 1.0)  # [batch, 1, time, 1]
-        mean = tf.reduce_sum(y * weight, axis=(0, 1, 2))
-        variance = tf.reduce_sum(tf.math.squared_difference(y, mean) * weight, axis=(0, 1, 2))
+        mean = _over_replicas(tf.reduce_sum(y * weight, axis=(0, 1, 2)))
+        variance = _over_replicas(tf.reduce_sum(tf.math.squared_difference(y, mean) * weight, axis=(0, 1, 2)))
         rate = (1.0 - self.momentum) * tf.minimum(tokens, 1.0)  # a batch of empty texts changes nothing
         for moving, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
             moving.assign((1.0 - rate) * moving + rate * tf.stop_gradient(value))
         return mean, variance
+
+
+def _over_replicas(value: tf.Tensor) -> tf.Tensor:
+    """The sum over all parts of a batch that is learned on several devices or machines at once."""
+    replica = tf.distribute.get_replica_context()
+    if replica is None or replica.num_replicas_in_sync == 1:
+        return value
+    return replica.all_reduce(tf.distribute.ReduceOp.SUM, value)

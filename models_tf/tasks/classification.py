@@ -17,7 +17,7 @@ from models_tf.data.table import LABEL_COLUMNS
 from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
-from models_tf.tasks import metrics
+from models_tf.tasks import correlation, metrics
 from models_tf.tasks.decisions import Decisions, chosen, label_names
 from models_tf.tasks.judged import Judged, of_labels
 from models_tf.tasks.rows import Columns, TaskRows, cut_rows, number_labels
@@ -79,32 +79,12 @@ class RegressionRows(TaskRows):
 
     def score(self, outputs: Mapping[str, np.ndarray], *, seed: int = 0) -> Score:
         """Pearson's correlation; more: Spearman's. The standard error comes from resampled rows."""
-        self._check_outputs(outputs, LOGITS)
-        targets = self._need_targets()[LOGITS]
-        predicted = outputs[LOGITS].reshape(len(targets), -1)[:, 0]
-
-        def correlation(rows: np.ndarray) -> float:
-            return metrics.pearson(predicted[rows], targets[rows])
-
-        return Score(
-            metric="pearson",
-            value=metrics.pearson(predicted, targets),
-            n=len(targets),
-            standard_error=metrics.resampled_error(correlation, len(targets), seed),
-            interval=metrics.resampled_interval(correlation, len(targets), seed),
-            more={"spearman": metrics.spearman(predicted, targets)},
-        )
+        predicted = self.answers(outputs)[:, 0]
+        return correlation.score(predicted, self._need_targets()[LOGITS], metric="pearson", seed=seed)
 
     def judge(self, outputs: Mapping[str, np.ndarray]) -> Judged:
-        targets = self._need_targets()[LOGITS]
         predicted = self.answers(outputs)[:, 0]
-        return Judged(
-            metric="pearson",
-            texts=tuple(self.keys),
-            expected=tuple(f"{value:.4g}" for value in targets),
-            answers=tuple(f"{value:.4g}" for value in predicted),
-            counts=np.stack([predicted, targets], axis=1).astype(np.float64),
-        )
+        return correlation.judge(predicted, self._need_targets()[LOGITS], metric="pearson", texts=self.keys)
 
     def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
         """Scores [rows, 1]."""

@@ -15,7 +15,7 @@ from models_tf.data import Row
 from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import EMBEDDING, IDS
-from models_tf.tasks import metrics
+from models_tf.tasks import correlation
 from models_tf.tasks.classification import Numbers, number_of
 from models_tf.tasks.judged import Judged
 from models_tf.tasks.rows import TaskRows, cut_rows
@@ -48,29 +48,10 @@ class EmbeddingRows(TaskRows):
 
     def score(self, outputs: Mapping[str, np.ndarray], *, seed: int = 0) -> Score:
         """Spearman's correlation; more: Pearson's. Error and interval come from resampled pairs."""
-        cosines, targets = self._cosines(outputs), self._pair_targets()
-
-        def correlation(pairs: np.ndarray) -> float:
-            return metrics.spearman(cosines[pairs], targets[pairs])
-
-        return Score(
-            metric=METRIC,
-            value=metrics.spearman(cosines, targets),
-            n=len(targets),
-            standard_error=metrics.resampled_error(correlation, len(targets), seed),
-            interval=metrics.resampled_interval(correlation, len(targets), seed),
-            more={"pearson": metrics.pearson(cosines, targets)},
-        )
+        return correlation.score(self._cosines(outputs), self._pair_targets(), metric=METRIC, seed=seed)
 
     def judge(self, outputs: Mapping[str, np.ndarray]) -> Judged:
-        cosines, targets = self._cosines(outputs), self._pair_targets()
-        return Judged(
-            metric=METRIC,
-            texts=tuple(self.keys[::2]),
-            expected=tuple(f"{value:.4g}" for value in targets),
-            answers=tuple(f"{value:.4g}" for value in cosines),
-            counts=np.stack([cosines, targets], axis=1).astype(np.float64),
-        )
+        return correlation.judge(self._cosines(outputs), self._pair_targets(), metric=METRIC, texts=self.keys[::2])
 
     def answers(self, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
         """Vectors [rows, channels]."""

@@ -1,8 +1,9 @@
 """A tokenizer of the `tokenizers` package from a checkpoint's files.
 
 tokenizer.json decides where there is one; otherwise spiece.model (SentencePiece, see `spiece_backend.py`),
-sentencepiece.bpe.model (XLM-RoBERTa's, see `xlmr_backend.py`), vocab.txt (WordPiece, see `wordpiece_backend.py`) or
-vocab.json with merges.txt (byte pairs, see `bpe_backend.py`), each with tokenizer_config.json.
+sentencepiece.bpe.model (XLM-RoBERTa's, see `xlmr_backend.py`), spm.model (DeBERTa's, see `deberta_backend.py`),
+vocab.txt (WordPiece, see `wordpiece_backend.py`) or vocab.json with merges.txt (byte pairs, see `bpe_backend.py`), each
+with tokenizer_config.json.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
-from models_tf.tokenizers import bpe_backend, spiece_backend, wordpiece_backend, xlmr_backend
+from models_tf.tokenizers import bpe_backend, deberta_backend, spiece_backend, wordpiece_backend, xlmr_backend
 from models_tf.tokenizers.files import (
+    DEBERTA_SPIECE,
     MERGES,
     PIECES,
     SETTINGS,
@@ -59,6 +61,14 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
         special = _special(settings, SENTENCEPIECE, xlmr_backend.FIRST)
         backend = xlmr_backend.make_backend(read_spiece(files[XLMR_SPIECE], XLMR_SPIECE), special)
         return MadeBackend(backend=backend, kind=SENTENCEPIECE, file=XLMR_SPIECE, special=special)
+    if DEBERTA_SPIECE in files:
+        special = _special(settings, WORDPIECE)  # which has the same names
+        return MadeBackend(
+            backend=_from_deberta(files[DEBERTA_SPIECE], settings, special),
+            kind=SENTENCEPIECE,
+            file=DEBERTA_SPIECE,
+            special=special,
+        )
     if VOCAB in files:
         special = _special(settings, WORDPIECE)
         backend = _from_vocab(files[VOCAB], settings, special)
@@ -69,8 +79,8 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
         backend = bpe_backend.make_backend(files[PIECES], files[MERGES], special, add_prefix_space=prefix)
         return MadeBackend(backend=backend, kind=BYTE_PAIRS, file=PIECES, special=special)
     raise InputError(
-        f"{source} must have {TOKENIZER}, {SPIECE} or {XLMR_SPIECE} (SentencePiece), {VOCAB} (WordPiece), or {PIECES} "
-        f"and {MERGES}. "
+        f"{source} must have {TOKENIZER}, {SPIECE}, {XLMR_SPIECE} or {DEBERTA_SPIECE} (SentencePiece), {VOCAB} "
+        f"(WordPiece), or {PIECES} and {MERGES}. "
         f"Received: {', '.join(sorted(files)) or 'none of them'}. Copy the file from where the model came from."
     )
 
@@ -80,7 +90,7 @@ def _special(settings: Mapping[str, Any], kind: str, vocab: Collection[str] = ()
     usual = _SPECIAL[kind]
     if kind == WORDPIECE and settings.get("tokenizer_class") in wordpiece_backend.MPNET_CLASSES:
         usual = wordpiece_backend.MPNET_SPECIAL
-    names = next((one for one in (usual, *_SPECIAL.values()) if one["cls"] in vocab), usual)
+    names = next((one for one in (usual, *_SPECIAL.values()) if {one["cls"], one["pad"]} <= set(vocab)), usual)
     return {which: _special_name(settings, which, name) for which, name in names.items()}
 
 
@@ -146,6 +156,15 @@ def _from_spiece(data: bytes, settings: Mapping[str, Any], special: Mapping[str,
         lower_case=bool(_flag(settings, "do_lower_case", True)),
         keep_accents=bool(_flag(settings, "keep_accents", False)),
     )
+
+
+def _from_deberta(data: bytes, settings: Mapping[str, Any], special: Mapping[str, str]) -> "Backend":
+    if _flag(settings, "split_by_punct", False):
+        raise InputError(
+            f"{SETTINGS}: `split_by_punct` must be false. Received: true, which is not supported; give {TOKENIZER}."
+        )
+    lower_case = bool(_flag(settings, "do_lower_case", False))
+    return deberta_backend.make_backend(read_spiece(data, DEBERTA_SPIECE), special, lower_case=lower_case)
 
 
 def _never_split(settings: Mapping[str, Any]) -> list[str]:

@@ -6,11 +6,22 @@ from models_tf.bounded_files import read_document
 from models_tf.folders.links import path_inside
 
 VOCAB, SPIECE, TOKENIZER = "vocab.txt", "spiece.model", "tokenizer.json"
-XLMR_SPIECE = "sentencepiece.bpe.model"
+XLMR_SPIECE, DEBERTA_SPIECE = "sentencepiece.bpe.model", "spm.model"
 PIECES, MERGES = "vocab.json", "merges.txt"
 SETTINGS, SPECIAL_TOKENS, ADDED_TOKENS = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 # A folder has some of them.
-TOKENIZER_FILES = (VOCAB, SPIECE, XLMR_SPIECE, PIECES, MERGES, TOKENIZER, SETTINGS, SPECIAL_TOKENS, ADDED_TOKENS)
+TOKENIZER_FILES = (
+    VOCAB,
+    SPIECE,
+    XLMR_SPIECE,
+    DEBERTA_SPIECE,
+    PIECES,
+    MERGES,
+    TOKENIZER,
+    SETTINGS,
+    SPECIAL_TOKENS,
+    ADDED_TOKENS,
+)
 
 
 def read_tokenizer_files(folder: Path) -> dict[str, bytes]:

@@ -7,7 +7,8 @@ other models' preparation, and sampling.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from models_tf.tokenizers.spiece_file import SPACE, Spiece
+from models_tf.tokenizers.spiece_file import Spiece
+from models_tf.tokenizers.spiece_words import split_words
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
@@ -20,7 +21,7 @@ _NEVER = -100.0
 
 def make_backend(spiece: Spiece, special: Mapping[str, str], *, lower_case: bool, keep_accents: bool) -> "Backend":
     """`special` are the names of pad, unk, cls, sep and mask; those that are not pieces get no id."""
-    from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
+    from tokenizers import AddedToken, models, normalizers
     from tokenizers import Tokenizer as Backend
 
     scores = [(text, score + _NEVER * _is_number_with_comma(text)) for text, score, _ in spiece.pieces]
@@ -33,10 +34,7 @@ def make_backend(spiece: Spiece, special: Mapping[str, str], *, lower_case: bool
     if spiece.character_map:
         steps.append(normalizers.Precompiled(spiece.character_map))
     backend.normalizer = normalizers.Sequence(steps)
-    backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="always")]
-    )
-    backend.decoder = decoders.Metaspace(replacement=SPACE, prepend_scheme="always")
+    split_words(backend)
     present = {text for text, _, _ in spiece.pieces}
     backend.add_special_tokens(
         [

@@ -3,6 +3,7 @@
 `backend.py` decides which of the files to use. Leaves out decoding ids into text and training vocabularies.
 """
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -181,6 +182,10 @@ class Tokenizer:
                 )
         vocab = "".join(f"{token}\n" for token in self.tokens)
         return {VOCAB: vocab.encode(), TOKENIZER: self._backend.to_str(pretty=False).encode()}
+
+    def document(self) -> dict[str, Any]:
+        """tokenizer.json as a value."""
+        return dict(json.loads(self._backend.to_str(pretty=False)))
 
     def same_vocabulary(self, other: "Tokenizer") -> bool:
         """Whether both have the same tokens under the same ids."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from models_tf.errors import InputError
 from models_tf.tokenizers.files import XLMR_SPIECE
-from models_tf.tokenizers.spiece_file import CONTROL, SPACE, USER_DEFINED, Spiece
+from models_tf.tokenizers.spiece_file import CONTROL, USER_DEFINED, Spiece
+from models_tf.tokenizers.spiece_words import split_words
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
@@ -22,7 +23,7 @@ _MASK = "<mask>"
 
 def make_backend(spiece: Spiece, special: Mapping[str, str]) -> "Backend":
     """`special` are the names of pad, unk, cls, sep and mask; those that are not pieces get no id."""
-    from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
+    from tokenizers import AddedToken, models, normalizers, processors
     from tokenizers import Tokenizer as Backend
 
     others = spiece.pieces[len(_IN_FILE) :]
@@ -31,10 +32,7 @@ def make_backend(spiece: Spiece, special: Mapping[str, str]) -> "Backend":
     backend = Backend(models.Unigram(scores, unk_id=FIRST.index("<unk>")))
     if spiece.character_map:
         backend.normalizer = normalizers.Precompiled(spiece.character_map)
-    backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="always")]
-    )
-    backend.decoder = decoders.Metaspace(replacement=SPACE, prepend_scheme="always")
+    split_words(backend)
     known = {text for text, _ in scores}
     names = dict.fromkeys((*FIRST, _MASK, *(name for name in special.values() if name in known)))
     backend.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])

@@ -49,6 +49,7 @@ class TrainingFolder:
         self._has_state = resume
         self._has_checkpoint = resume and (path / checkpoint.CONFIG_FILE).is_file()
         self._writing = False
+        self._foreign: OSError | None = None
 
     def __enter__(self) -> "TrainingFolder":  # noqa: PYI034 - typing.Self needs Python 3.11
         self._check()
@@ -60,7 +61,7 @@ class TrainingFolder:
     ) -> None:
         self._remove_if_empty()
         open_folders.unregister(self)
-        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError) and error is not self._foreign:
             place = f": {error.filename}" if error.filename else ""
             left = self.outcome() or open_folders.NOTHING
             raise InputError(f"{error.strerror or error}{place}. {left}") from error
@@ -106,6 +107,10 @@ class TrainingFolder:
                     f"--resume writes {self.path / name}, which is not a file of this training. Remedy: move it away."
                 )
 
+    def pass_on(self, error: OSError) -> None:
+        """This error is not of our files: it leaves the block as it is."""
+        self._foreign = error
+
     def save_checkpoint(self, write: Callable[[Path], None]) -> None:
         """`write` puts a whole checkpoint into the folder."""
         with self._uncut(self._files):
@@ -129,6 +134,18 @@ class TrainingFolder:
         with self._uncut((name,)):
             copy_file(self.path, name, stream)
             self._caches.add(name)
+
+    @property
+    def has_files(self) -> bool:
+        """Whether something was written that stays."""
+        return self._has_state or self._has_checkpoint
+
+    def add_files_below(self, place: Path) -> None:
+        """Files that a library has written into the folder `place`, if that is inside: they count as ours."""
+        if self.path in place.parents:
+            names = {path.relative_to(self.path).as_posix() for path in place.iterdir()}
+            self._names |= names
+            manifest.add(self.path, COMMAND, names)
 
     def keep_cache(self, name: str) -> None:
         """A cache of the resumed training; also removed together with the state."""
@@ -179,6 +196,8 @@ class TrainingFolder:
             path = self.path / name
             if path.is_file() and path.stat().st_ino == inode:
                 path.unlink()
+                if path.parent != self.path and not any(path.parent.iterdir()):
+                    path.parent.rmdir()
         self._replaced = {}
         write_files(self.path, {manifest.GROWING: manifest.names_only(COMMAND, self._names)})
 

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import tensorflow as tf
+import tf_keras as keras
 
 from models_tf.training.stage import Stage
 
@@ -18,8 +19,11 @@ class Measured:
 
 
 class Learner(Protocol):
-    """`weights` are averaged and kept; `state` is what else a resumed training needs, with the stages' optimizers."""
+    """`model` is what callbacks get. `weights` are averaged and kept; `state` is what else a resumed training needs,
+    with the stages' optimizers.
+    """
 
+    model: keras.Model
     stages: list[Stage]
     weights: list[tf.Variable]
     state: list[tf.Variable]

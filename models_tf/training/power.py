@@ -111,16 +111,22 @@ class SearchOptimizer:
         self.adam, self.search, self.iterations = adam, search, adam.iterations
 
     @property
+    def learning_rate(self) -> tf.Variable:
+        return self.adam.learning_rate
+
+    @property
     def variables(self) -> list[tf.Variable]:
         return self.adam.variables
 
-    def apply_gradients(self, pairs: Iterable[tuple[Any, tf.Variable]]) -> None:
-        search, pairs = self.search, list(pairs)
+    def apply_gradients(self, pairs: Iterable[tuple[Any, tf.Variable]], **how: Any) -> None:
+        search, adam, pairs = self.search, self.adam, list(pairs)
+        own = []
         if search.settings.keep_share is not None:
-            rate, step = self.adam.schedule(self.iterations), tf.identity(self.iterations)
-            pace, age = self.adam.paces(step)[PARAMETERS] if self.adam.paces else (1.0, step)
-            for gradient in [found for found, variable in pairs if variable is search.parameters and found is not None]:
-                search.move(gradient, rate * pace, age, self.adam.moments[PARAMETERS])
+            own = [found for found, variable in pairs if variable is search.parameters and found is not None]
             pairs = [pair for pair in pairs if pair[1] is not search.parameters]
-        self.adam.apply_gradients(pairs)
-        self.search.after_step(tf.identity(self.iterations))
+        step = tf.identity(self.iterations)
+        pace, age = adam.paces(step)[PARAMETERS] if adam.paces else (1.0, step)
+        adam.apply_gradients(pairs, **how)
+        for gradient in own:
+            search.move(gradient, adam.learning_rate * pace, age, adam.moments(search.parameters))
+        search.after_step(tf.identity(self.iterations))

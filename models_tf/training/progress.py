@@ -46,8 +46,9 @@ def epoch_line(record: Mapping[str, float], *, stage: str, mark: str, seconds: f
 
 
 def stop_line(epoch: int, epochs: int, waited: int) -> str:
-    """Why a training ends before its last epoch."""
-    return f"stopped after epoch {epoch} of {epochs}: no better dev score for {waited} epochs"
+    """Why a training ends before its last epoch: it `waited` too long, or 0 and a callback ended it."""
+    why = f"no better dev score for {waited} epochs" if waited else "a callback asked for it"
+    return f"stopped after epoch {epoch} of {epochs}: {why}"
 
 
 def _duration(seconds: float) -> str:

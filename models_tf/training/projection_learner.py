@@ -19,12 +19,13 @@ from models_tf.training.learner import Measured
 from models_tf.training.schedule import WarmupCosine
 from models_tf.training.seeds import batch_seed
 from models_tf.training.settings import TrainingSettings
-from models_tf.training.stage import MAIN_STAGE, Stage
+from models_tf.training.stage import LABELS, MAIN_STAGE, ROWS, Batch, Shares, Stage, weighted
 from models_tf.training.teacher import Teacher
 
 EVALUATION_BATCH = 256
 # Dev accuracy is also measured with a typo in this part of the tokens.
 TYPO_PROBABILITY = 0.2
+_LABELLED = "labelled"  # rows that have a label
 
 
 class ProjectionBatches:
@@ -86,22 +87,44 @@ class ProjectionStage(Stage):
     class_weights: tf.Tensor
     unlabelled_from: int | None
 
-    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    def sizes(self, batch: Batch) -> dict[str, tf.Tensor]:
+        rows = tf.cast(tf.shape(batch["rows"])[0], tf.float32)
+        labelled = self._labelled(batch)
+        if self.model.config.multi_label:
+            return {ROWS: rows, LABELS: rows, _LABELLED: rows}
+        weights = tf.gather(self.class_weights, batch["targets"])
+        known = rows if labelled is None else tf.reduce_sum(labelled)
+        weights = weights if labelled is None else weights * labelled
+        return {ROWS: rows, LABELS: tf.reduce_sum(weights), _LABELLED: known}
+
+    def hidden(self, part: Batch, counted: tf.Tensor) -> Batch:
+        """A text without tokens is not among the statistics of the batch."""
+        features = part["features"]
+        return {**part, "features": features * tf.cast(counted, features.dtype)}
+
+    def _labelled(self, batch: Batch) -> tf.Tensor | None:
+        return None if self.unlabelled_from is None else tf.cast(batch["rows"] < self.unlabelled_from, tf.float32)
+
+    def loss(self, batch: Batch, draws: Draws, shares: Shares = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         settings, multi, weight = self.settings, self.model.config.multi_label, self.settings.teacher_weight
         loss_of = losses.multi_label if multi else losses.single_label
-        labelled = None if self.unlabelled_from is None else tf.cast(batch["rows"] < self.unlabelled_from, tf.float32)
+        labelled = self._labelled(batch)
         logits = self.model(draws.swap_tokens(batch["features"], settings.swap), draws=draws)
         loss, hits = loss_of(logits, batch["targets"], self.class_weights, settings.label_smoothing, labelled)
+        if shares is not None:  # the mean over labels, times the part of the rows that have one
+            part = tf.math.divide_no_nan(shares[LABELS] * shares[ROWS], shares[_LABELLED])
+            loss = tf.math.multiply_no_nan(loss, part)
         if self.teacher:
             soft = self.teacher.probabilities(batch["texts"], batch["rows"])
             if labelled is None:
                 soft_loss = losses.distillation(logits, soft, settings.temperature, multi)
-                loss = (1.0 - weight) * loss + weight * soft_loss
+                loss = (1.0 - weight) * loss + weight * weighted(soft_loss, shares, ROWS)
             else:
                 weights = 1.0 - (1.0 - weight) * labelled  # of a row without a label: 1
-                loss = (1.0 - weight) * loss + losses.distillation(logits, soft, settings.temperature, multi, weights)
+                soft_loss = losses.distillation(logits, soft, settings.temperature, multi, weights)
+                loss = (1.0 - weight) * loss + weighted(soft_loss, shares, ROWS)
                 hits += tf.reduce_sum(losses.like_teacher(logits, soft, multi) * (1.0 - labelled))
-        return loss, tf.add_n([loss, *self.model.losses]), hits
+        return loss, tf.add_n([loss, *(weighted(term, shares, ROWS) for term in self.model.losses)]), hits
 
 
 class ProjectionLearner:
@@ -120,7 +143,8 @@ class ProjectionLearner:
         self.model, self.model_name, self.settings, self.folder = model, model_name, settings, folder
         self.labels, self.dev_file, self.weights = examples.labels, examples.dev, model.weights
         batches = ProjectionBatches(examples, model.config, settings)
-        schedule = WarmupCosine(settings.learning_rate, settings.warmup, settings.epochs * batches.steps_per_epoch)
+        steps = settings.epochs * settings.updates(batches.steps_per_epoch)
+        schedule = WarmupCosine(settings.learning_rate, settings.warmup, steps)
         adam = keras.optimizers.Adam(schedule, global_clipnorm=settings.clip_norm or None)
         adam.build(model.trainable_variables)
         self.state = adam.variables

@@ -1,12 +1,13 @@
 """How to train, apart from the model's own config: what the loop needs, and what each kind of model adds."""
 
 import dataclasses
-import hashlib
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from models_tf.data import DEFAULT_SEPARATOR, check_separator
+from models_tf.folders.manifest import entry_of
 
 CLASS_WEIGHTS = ("none", "balanced")
 
@@ -18,6 +19,7 @@ class LoopSettings:
     RANGES: ClassVar[dict[str, tuple[float, float]]] = {
         "epochs": (1, 100_000),
         "batch_size": (1, 65_536),
+        "accumulate": (1, 65_536),
         "learning_rate": (1e-9, 10.0),
         "warmup": (0.0, 0.9),
         "label_smoothing": (0.0, 0.9),
@@ -38,6 +40,7 @@ class LoopSettings:
     label_column: str | None = None
     epochs: int = 30
     batch_size: int = 64
+    accumulate: int = 1  # batches per update
     learning_rate: float = 3e-3
     warmup: float = 0.05  # part of all steps
     label_smoothing: float = 0.1
@@ -60,17 +63,17 @@ class LoopSettings:
         if self.teacher and self.teacher_logits:
             raise ValueError("--teacher and --teacher-logits exclude each other. Received: both.")
 
+    def updates(self, batches: int) -> int:
+        """The updates of the weights in an epoch of `batches`; the last one may have fewer of them."""
+        return math.ceil(batches / self.accumulate)
+
     def data_digests(self) -> dict[str, str]:
         """The SHA-256 of each file with rows, by field."""
         found = {}
         for name in self.PATHS:
             path = getattr(self, name)
             if path is not None and path.is_file():
-                digest = hashlib.sha256()
-                with path.open("rb") as file:
-                    while block := file.read(1 << 20):
-                        digest.update(block)
-                found[name] = digest.hexdigest()
+                found[name] = entry_of(path).sha256
         return found
 
     def to_dict(self) -> dict[str, Any]:

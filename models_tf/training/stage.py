@@ -1,7 +1,7 @@
 """`Stage`: a part of a training with its own epochs, batches, loss and optimizer; `trainer.py` walks a list of them."""
 
 import abc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,15 +11,28 @@ from models_tf.layers.dropout import Draws
 
 # The stage that learns the task; a training may have others before it.
 MAIN_STAGE = "train"
+# What means of a loss are taken over.
+ROWS, LABELS, TOKENS = "rows", "labels", "tokens"
+
+Batch = dict[str, tf.Tensor]
+Shares = Mapping[str, tf.Tensor] | None
+
+
+def weighted(term: tf.Tensor, shares: Shares, name: str) -> tf.Tensor:
+    """A mean over a part of the rows of an update, as its part of the mean over all of them."""
+    return term if shares is None else tf.math.multiply_no_nan(term, shares[name])  # of no rows: 0, not NaN
 
 
 class Optimizer(Protocol):
     iterations: tf.Variable
 
     @property
+    def learning_rate(self) -> tf.Variable: ...
+
+    @property
     def variables(self) -> list[tf.Variable]: ...
 
-    def apply_gradients(self, pairs: Iterable[tuple[tf.Tensor, tf.Variable]]) -> Any: ...
+    def apply_gradients(self, pairs: Iterable[tuple[tf.Tensor, tf.Variable]], **how: Any) -> Any: ...
 
 
 class Batches(Protocol):
@@ -46,8 +59,28 @@ class Stage(abc.ABC):
     judged: bool = False
 
     @abc.abstractmethod
-    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """What is shown, what is minimised, and how many rows are right (NaN: nothing to count). Traced once."""
+    def sizes(self, batch: Batch) -> dict[str, tf.Tensor]:
+        """What the means of the loss are taken over, as float32 by name; those of parts add up."""
+
+    @abc.abstractmethod
+    def loss(self, batch: Batch, draws: Draws, shares: Shares = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """What is shown, what is minimised, and how many rows are right (NaN: nothing to count). Traced once.
+
+        If the batch is a part of what is learned in one update, `shares` are the parts that its `sizes` are of all; the
+        losses of all parts add up to that of the whole.
+        """
+
+    def part(self, batch: Batch, start: tf.Tensor, end: tf.Tensor) -> Batch:
+        """The rows from `start` to before `end`."""
+        return {name: value[start:end] for name, value in batch.items()}
+
+    def hidden(self, part: Batch, counted: tf.Tensor) -> Batch:  # noqa: ARG002 - most hide nothing
+        """The part where `counted` is 1; where it is 0, that without what a loss of 0 does not yet take out.
+
+        A replica that gets no row runs one that does not count: an empty batch has the wrong shape after a convolution
+        of oneDNN.
+        """
+        return part
 
     def note(self) -> str:
         """A line to show before the first step, if there is something to say."""

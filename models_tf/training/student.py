@@ -11,7 +11,7 @@ from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint, OpenCheckpoint
 from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
-from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB, XLMR_SPIECE, read_tokenizer_files
+from models_tf.tokenizers.files import DEBERTA_SPIECE, SPIECE, TOKENIZER, VOCAB, XLMR_SPIECE, read_tokenizer_files
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.overrides import parse_value, split_override
 from models_tf.training.token_settings import HEAD_OF_TASK, NO_VOCABULARY, TokenSettings
@@ -36,7 +36,7 @@ def tokenizer_files(
     if path is not None:
         if path.is_dir():
             return read_tokenizer_files(path), str(path)
-        name = path.name if path.name == XLMR_SPIECE else _VOCABULARIES.get(path.suffix, VOCAB)
+        name = path.name if path.name in (XLMR_SPIECE, DEBERTA_SPIECE) else _VOCABULARIES.get(path.suffix, VOCAB)
         return {name: read_document(path)}, str(path)
     if start is not None:
         return start.tokenizer_files, str(settings.checkpoint)
@@ -50,14 +50,12 @@ def stored_student(
 ) -> EncoderCheckpoint:
     """The checkpoint's weights, with a new head if it has none for these labels. `overrides` may only set dropouts.
 
-    A head that gave several labels learns to give one.
+    A head that gave several labels may learn to give one, and the other way round.
     """
     head = HEAD_OF_TASK[settings.task]
     student = start.read(head=head, new_head_labels=labels, seed=settings.seed)
-    document = dict(student.document)
-    if student.problem_type == MULTI_LABEL:
-        del document["problem_type"]
-    return dataclasses.replace(student, config=_with_dropouts(student.config, overrides), document=document)
+    student = dataclasses.replace(student, config=_with_dropouts(student.config, overrides))
+    return _with_problem(student, settings)
 
 
 def new_student(
@@ -65,7 +63,19 @@ def new_student(
 ) -> EncoderCheckpoint:
     """Random weights with a preset's sizes, changed by `overrides`; without tokenizer files."""
     document = _document(model, settings, tokenizer, overrides)
-    return checkpoint.random_init(model, document, head=HEAD_OF_TASK[settings.task], labels=labels, seed=settings.seed)
+    head = HEAD_OF_TASK[settings.task]
+    student = checkpoint.random_init(model, document, head=head, labels=labels, seed=settings.seed)
+    return _with_problem(student, settings)
+
+
+def _with_problem(student: EncoderCheckpoint, settings: TokenSettings) -> EncoderCheckpoint:
+    """`problem_type` tells whether a text has several labels."""
+    if settings.multi_label:
+        return dataclasses.replace(student, document={**student.document, "problem_type": MULTI_LABEL})
+    if student.problem_type == MULTI_LABEL:
+        document = {key: value for key, value in student.document.items() if key != "problem_type"}
+        return dataclasses.replace(student, document=document)
+    return student
 
 
 def check_length(student: EncoderCheckpoint, settings: TokenSettings) -> None:

@@ -15,15 +15,17 @@ _TARGET, _SOFT = "target:", "soft:"
 
 
 class Arrays:
-    """What batches are cut from. `soft` are a teacher's outputs on the rows, by name; `soft_places` says whether these
-    are one per token.
+    """What batches are cut from. `soft` are a teacher's outputs on the rows, by name; `soft_places` says whether the
+    model's outputs, and so these, are one per token.
     """
 
     def __init__(self, rows: TaskRows, soft: Mapping[str, np.ndarray | RowFile], *, soft_places: bool) -> None:
         self.lengths = lengths_of(rows.inputs)
         # Each with whether it has a place for each token.
         self.arrays: dict[str, tuple[np.ndarray | RowFile, bool]] = {name: (rows.inputs[name], True) for name in INPUTS}
-        self.arrays |= {_TARGET + name: (value, value.ndim > 1) for name, value in (rows.targets or {}).items()}
+        # One target per token, or several labels of a text.
+        placed = {name: value.ndim > 1 and soft_places for name, value in (rows.targets or {}).items()}
+        self.arrays |= {_TARGET + name: (value, placed[name]) for name, value in (rows.targets or {}).items()}
         self.arrays |= {_SOFT + name: (value, soft_places) for name, value in soft.items()}
 
     def signature(self) -> dict[str, tf.TensorSpec]:

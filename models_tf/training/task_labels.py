@@ -70,9 +70,11 @@ def _labels_of_rows(rows: Any, settings: TokenSettings) -> list[str]:
         _check_scheme(rows, settings.train, settings)
         names = {tag for row in rows for tag in row.tags}
     else:
-        names = {name for row in rows for name in labels_of(row, settings.train, None)}
+        separator = settings.label_separator if settings.multi_label else None
+        names = {name for row in rows for name in labels_of(row, settings.train, separator)}
     if len(names) < 2 and settings.task == CLASSIFICATION:
-        raise InputError(f"{settings.train} must have at least 2 labels. Received: only {next(iter(names))!r}.")
+        received = f"only {next(iter(names))!r}" if names else "none"
+        raise InputError(f"{settings.train} must have at least 2 labels. Received: {received}.")
     return sorted(names, key=_natural)
 
 

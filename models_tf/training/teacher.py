@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from models_tf.checkpoints import projection as checkpoint
 from models_tf.errors import InputError
+from models_tf.tasks.rows import shorten
 from models_tf.training.features import project
 from models_tf.training.row_file import RowFile
 
@@ -35,8 +36,8 @@ class CheckpointTeachers:
             loaded = checkpoint.load(folder)
             if loaded.labels != list(labels):
                 raise InputError(
-                    f"--teacher must know the labels of the training file, in order. Received: {folder} with "
-                    f"{len(loaded.labels)} labels, {', '.join(loaded.labels[:3])}, ..."
+                    f"--teacher must know the labels of the training file, {shorten(labels)}. "
+                    f"Received: {folder} with {shorten(loaded.labels)}."
                 )
             model = checkpoint.build(loaded)
             model.trainable = False

@@ -31,7 +31,7 @@ def start_from_teacher(
     copied = {name: teacher.tensors[name] for name in (names & same) | poolers}
     if names <= same:
         return {**tensors, **copied}
-    if teacher.config.projects_embedding or not config.projects_embedding:
+    if teacher.config.projects_embedding or not config.projects_embedding or config.sum_before_projection:
         if "word_embedding" not in copied:
             raise InputError(
                 f"--init-from-teacher needs a teacher with words as wide as the student's, {config.embedding_size}, or "
@@ -50,8 +50,9 @@ def _projected(
     words, positions, segments = (
         teacher.tensors[name].astype(np.float64)
         if name in teacher.tensors
-        else np.zeros((1, teacher.config.hidden_size))
-        for name in ("word_embedding", "position_embedding", "segment_embedding")  # not every teacher has segments
+        else np.zeros((teacher.config.max_positions, teacher.config.hidden_size))
+        # Not every teacher has positions or segments.
+        for name in ("word_embedding", "position_embedding", "segment_embedding")
     )
     # A layer norm takes the mean of the channels away; that is linear, so the tables can do it.
     words, positions, segments = (table - table.mean(-1, keepdims=True) for table in (words, positions, segments))

@@ -14,6 +14,7 @@ from models_tf.data.unlabelled import read_sentences
 from models_tf.errors import InputError
 from models_tf.tasks import REGRESSION, TOKEN_CLASSIFICATION, read_rows, stream_file
 from models_tf.tasks.classification import LabelNames, Numbers
+from models_tf.tasks.multi_label import Several
 from models_tf.tasks.rows import Columns, TaskRows, row_bytes
 from models_tf.tasks.tagging import TaggingRows
 from models_tf.tasks.untagged import encode_untagged
@@ -73,7 +74,7 @@ def read_files(settings: TokenSettings) -> TrainingFiles:
     def size(row: Any) -> int:
         return int(row.held_bytes()) + row_bytes(settings.task, 0, settings.max_seq_len)
 
-    train_labels, dev_labels = (_watcher(settings.task, path) for path in (settings.train, settings.dev))
+    train_labels, dev_labels = (_watcher(settings, path) for path in (settings.train, settings.dev))
     dev_rows, train = _stream(settings, settings.dev), None
     held = None if dev_rows is None else hold(dev_labels.watch(dev_rows), size)
     notes = held.note(settings.dev) if held else ()
@@ -103,11 +104,17 @@ def _stream(settings: TokenSettings, path: Path) -> Iterator[Any] | None:
     return stream_file(settings.task, path, columns=_columns(settings))
 
 
-def _watcher(task: str, path: Path) -> Any:
+def _watcher(settings: TokenSettings, path: Path) -> Any:
     """Looks at the labels of a file as its rows pass."""
-    if task == TOKEN_CLASSIFICATION:
+    if settings.task == TOKEN_CLASSIFICATION:
         return TagScheme(path)
-    return Numbers(path) if task == REGRESSION else LabelNames(path)
+    if several := _several(settings):
+        return several.watcher(path)
+    return Numbers(path) if settings.task == REGRESSION else LabelNames(path)
+
+
+def _several(settings: TokenSettings) -> Several | None:
+    return Several(separator=settings.label_separator) if settings.multi_label else None
 
 
 def encode_all(
@@ -193,4 +200,5 @@ def _encode(
         columns=_columns(settings),
         parsed=parsed,
         seen=seen,
+        several=_several(settings),
     )

@@ -65,7 +65,7 @@ class _Planner:
             self.teacher.config,
             kind=settings.transfer,
             settings=settings.transfer_settings,
-            steps=settings.transfer_epochs * self.data.steps_per_epoch,
+            steps=settings.transfer_epochs * settings.updates(self.data.steps_per_epoch),
             seed=settings.seed,
         )
         weights = {**model.table, **transfer.maps}
@@ -111,7 +111,7 @@ class _Planner:
         tuning = settings.power.fine_tune_epochs if settings.power else 0
         searching = settings.power.search_epochs if settings.power and search else 0
         # Epochs before the final sparsity, with more weights than the final model, would win: no valid result.
-        pruning = movement.epochs_to_final(data.steps_per_epoch) if movement else 0
+        pruning = movement.epochs_to_final(settings.updates(data.steps_per_epoch)) if movement else 0
         paces = _paces(learning, settings, search)
         adam = self._adam(learning, settings.learning_rate, data, tuning, searching, settings.epochs, paces=paces)
         shared: dict[str, Any] = {
@@ -144,7 +144,7 @@ class _Planner:
 
     def _movement(self) -> Movement | None:
         settings = self.settings
-        steps = settings.epochs * self.data.steps_per_epoch
+        steps = settings.epochs * settings.updates(self.data.steps_per_epoch)
         return Movement(self.model.table, settings.movement, steps) if settings.movement else None
 
     def _search(self) -> RetentionSearch | None:
@@ -152,7 +152,8 @@ class _Planner:
         power, config = self.settings.power, self.model.config
         if power is None or not power.search_epochs or config.retention:
             return None
-        start, steps = (epochs * self.data.steps_per_epoch for epochs in (power.fine_tune_epochs, power.search_epochs))
+        updates = self.settings.updates(self.data.steps_per_epoch)
+        start, steps = power.fine_tune_epochs * updates, power.search_epochs * updates
         return RetentionSearch(config.num_layers, self.settings.max_seq_len, power, start=start, steps=steps)
 
     def _adam(self, weights: Weights, rate: float, data: Batches, *epochs: int, paces: Paces | None = None) -> AdamW:
@@ -160,7 +161,7 @@ class _Planner:
         settings = self.settings
         return AdamW(
             weights,
-            InPhases(rate, settings.warmup, [count * data.steps_per_epoch for count in epochs]),
+            InPhases(rate, settings.warmup, [count * settings.updates(data.steps_per_epoch) for count in epochs]),
             weight_decay=settings.weight_decay,
             clip_norm=settings.clip_norm,
             paces=paces,

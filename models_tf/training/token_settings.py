@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from models_tf.data import DEFAULT_SEPARATOR, check_separator
 from models_tf.tasks import CLASSIFICATION, TASKS, TOKEN_CLASSIFICATION, check_task, head_of_task
 from models_tf.tokenizers.files import VOCAB
 from models_tf.training.movement_settings import MovementSettings
@@ -33,6 +34,8 @@ class TokenSettings(LoopSettings):
 
     task: str = CLASSIFICATION
     text_pair_column: str | None = None
+    multi_label: bool = False  # several labels per text, or none
+    label_separator: str = DEFAULT_SEPARATOR  # of several labels
     max_seq_len: int = 128
     vocab: Path | None = None
     preset: str | None = None
@@ -56,6 +59,9 @@ class TokenSettings(LoopSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_task(self.task)
+        if self.multi_label and self.task != CLASSIFICATION:
+            raise ValueError(f"--multi-label is for --task {CLASSIFICATION}. Received: --task {self.task}.")
+        check_separator(self.label_separator)
         if len(self.teacher) > 1:
             raise ValueError(f"--teacher of a token model must be one. Received: {len(self.teacher)}.")
         if self.init_from_teacher and (not self.teacher or self.checkpoint):
@@ -81,7 +87,10 @@ class TokenSettings(LoopSettings):
         if not self.teacher:
             raise ValueError("--unlabelled needs --teacher, whose tags are learned. Received: --unlabelled alone.")
         if self.task != TOKEN_CLASSIFICATION:
-            raise ValueError(f"--unlabelled is for --task {TOKEN_CLASSIFICATION}. Received: --task {self.task}.")
+            raise ValueError(
+                f"--unlabelled is for --task {TOKEN_CLASSIFICATION}, and for --model prado and sgnn. "
+                f"Received: --task {self.task}."
+            )
         if self.movement or self.power:
             other = "--movement" if self.movement else "--model powerbert"
             raise ValueError(f"--unlabelled is not for models that are pruned in training. Received: it with {other}.")
@@ -103,4 +112,6 @@ class TokenSettings(LoopSettings):
     def to_dict(self) -> dict[str, Any]:
         values = super().to_dict()
         values["checkpoint"] = Path(self.checkpoint).name if self.checkpoint else None
+        if not self.multi_label:  # older trainings, without the keys, resume
+            del values["multi_label"], values["label_separator"]
         return values

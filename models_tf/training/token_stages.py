@@ -17,11 +17,11 @@ from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.model import Encoder
 from models_tf.layers.dropout import Draws
 from models_tf.spec import LOGITS, MASK
-from models_tf.tasks.losses import task_loss, teacher_loss
+from models_tf.tasks.losses import label_count, task_loss, teacher_loss
 from models_tf.training.inner_distillation import InnerDistillation
 from models_tf.training.movement import Movement
 from models_tf.training.power import RetentionSearch
-from models_tf.training.stage import Stage
+from models_tf.training.stage import LABELS, ROWS, TOKENS, Batch, Shares, Stage, weighted
 from models_tf.training.task_batches import soft_of, targets_of
 from models_tf.training.token_settings import TokenSettings
 from models_tf.training.transfer import Transfer
@@ -38,10 +38,14 @@ class TransferStage(Stage):
     teacher: Encoder
     transfer: Transfer
 
-    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> Losses:  # noqa: ARG002 - the stages'
+    def sizes(self, batch: Batch) -> dict[str, tf.Tensor]:
+        return _sizes(batch)
+
+    def loss(self, batch: Batch, draws: Draws, shares: Shares = None) -> Losses:  # noqa: ARG002 - the stages'
         inputs = [batch[name] for name in INPUTS]
         student, teacher = self.model.activations(*inputs), self.teacher.activations(*inputs)
         loss = self.transfer.loss(student, teacher, batch[MASK], self.optimizer.iterations)
+        loss = weighted(loss, shares, TOKENS)
         return loss, loss, tf.constant(math.nan)
 
 
@@ -52,9 +56,20 @@ class DistillStage(Stage):
     model: Encoder
     temperature: float
 
-    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> Losses:
+    def sizes(self, batch: Batch) -> dict[str, tf.Tensor]:
+        return {**_sizes(batch), LABELS: tf.cast(tf.shape(batch[PLACE])[0], tf.float32)}
+
+    def part(self, batch: Batch, start: tf.Tensor, end: tf.Tensor) -> Batch:
+        row = batch[PLACE][:, 0]
+        inside = (row >= start) & (row < end)
+        found = super().part({name: batch[name] for name in INPUTS}, start, end)
+        place = tf.boolean_mask(batch[PLACE], inside) - tf.stack([start, 0])
+        return {**found, PLACE: place, SOFT: tf.boolean_mask(batch[SOFT], inside)}
+
+    def loss(self, batch: Batch, draws: Draws, shares: Shares = None) -> Losses:
         logits = activations(self.model, batch, draws=draws).outputs[LOGITS]
         loss, alike = words_loss(logits, batch[PLACE], batch[SOFT], self.temperature)
+        loss = weighted(loss, shares, LABELS)
         return loss, loss, alike
 
 
@@ -76,10 +91,13 @@ class TaskStage(Stage):
         """The weights in use."""
         return self.model.table
 
-    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> Losses:
-        return self._task_loss(batch, draws)
+    def sizes(self, batch: Batch) -> dict[str, tf.Tensor]:
+        return {**_sizes(batch), LABELS: label_count(self.settings.task, targets_of(batch))}
 
-    def _task_loss(self, batch: dict[str, tf.Tensor], draws: Draws, search: RetentionSearch | None = None) -> Losses:
+    def loss(self, batch: Batch, draws: Draws, shares: Shares = None) -> Losses:
+        return self._task_loss(batch, draws, shares)
+
+    def _task_loss(self, batch: Batch, draws: Draws, shares: Shares, search: RetentionSearch | None = None) -> Losses:
         settings, targets, soft = self.settings, targets_of(batch), soft_of(batch)
         whole = bool(settings.attention_weight)  # maps of all tokens, in the last layer too
         found = activations(
@@ -96,9 +114,10 @@ class TaskStage(Stage):
         if soft:
             taught = teacher_loss(settings.task, outputs, soft, targets, batch[MASK], temperature=settings.temperature)
             loss = (1.0 - settings.teacher_weight) * loss + settings.teacher_weight * taught
+        loss = weighted(loss, shares, LABELS)
         if self.inner is not None and self.teacher is not None:
             wanted = activations(self.teacher, batch, whole=whole or self.inner.reads_last)
-            loss += self.inner.loss(found, wanted, batch[MASK])
+            loss += weighted(self.inner.loss(found, wanted, batch[MASK]), shares, TOKENS)
         return loss, loss, hits
 
 
@@ -108,9 +127,9 @@ class SearchStage(TaskStage):
 
     search: RetentionSearch
 
-    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> Losses:
-        loss, total, hits = self._task_loss(batch, draws, self.search)
-        return loss, total + self.search.penalty(), hits
+    def loss(self, batch: Batch, draws: Draws, shares: Shares = None) -> Losses:
+        loss, total, hits = self._task_loss(batch, draws, shares, self.search)
+        return loss, total + weighted(self.search.penalty(), shares, ROWS), hits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,9 +147,11 @@ class FinalStage(TaskStage):
     def table(self) -> Mapping[str, Any]:
         return self.movement.table(self.model.table) if self.movement else self.model.table
 
-    def loss(self, batch: dict[str, tf.Tensor], draws: Draws) -> Losses:
-        loss, total, hits = self._task_loss(batch, draws)
-        return loss, total + self.movement.penalty() if self.movement and self.movement.penalized else total, hits
+    def loss(self, batch: Batch, draws: Draws, shares: Shares = None) -> Losses:
+        loss, total, hits = self._task_loss(batch, draws, shares)
+        if self.movement and self.movement.penalized:
+            total += weighted(self.movement.penalty(), shares, ROWS)
+        return loss, total, hits
 
     def note(self) -> str:
         if not self.search:
@@ -144,3 +165,8 @@ class FinalStage(TaskStage):
 
     def steps_done(self) -> int:
         return int(self.optimizer.iterations.numpy())
+
+
+def _sizes(batch: Batch) -> dict[str, tf.Tensor]:
+    mask = batch[MASK]
+    return {ROWS: tf.cast(tf.shape(mask)[0], tf.float32), TOKENS: tf.reduce_sum(tf.cast(mask, tf.float32))}

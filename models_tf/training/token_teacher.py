@@ -52,8 +52,9 @@ def load_teacher(folder: Path, settings: TokenSettings) -> EncoderCheckpoint:
             f"--teacher must be a model for {task}. Received: {folder}, a {teacher.head.kind} model"
             + (f" with {len(teacher.labels)} labels." if teacher.labels else ".")
         )
-    if teacher.problem_type == MULTI_LABEL:
-        raise InputError(f"--teacher must give a text one label, as the student does. Received: {folder}, several.")
+    if (teacher.problem_type == MULTI_LABEL) != settings.multi_label:
+        wanted, received = ("several labels", "one") if settings.multi_label else ("one label", "several")
+        raise InputError(f"--teacher must give a text {wanted}, as the student does. Received: {folder}, {received}.")
     return teacher
 
 

@@ -1,7 +1,7 @@
 """Trains a token model on rows that are read: the teacher answers first, then the loop runs."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tf_keras as keras
@@ -16,6 +16,7 @@ from models_tf.training.token_learner import TokenLearner
 from models_tf.training.token_settings import TokenSettings
 from models_tf.training.token_teacher import Teaching
 from models_tf.training.trainer import Trainer
+from models_tf.training.workers import Workers
 
 
 def fit(
@@ -28,6 +29,8 @@ def fit(
     command: str,
     teacher: Teaching | None = None,
     beside: Mapping[str, bytes] | None = None,
+    callbacks: Sequence[keras.callbacks.Callback] = (),
+    workers: Workers | None = None,
 ) -> dict[str, Any]:
     """The record of the training; the checkpoint is in the folder, with the files `beside` it."""
     keras.utils.set_random_seed(settings.seed)
@@ -58,7 +61,9 @@ def fit(
         beside=beside,
         windowed=rows.windowed,
     )
-    trainer = Trainer(learner, settings=settings, folder=folder, progress=progress)
+    trainer = Trainer(
+        learner, settings=settings, folder=folder, progress=progress, callbacks=callbacks, workers=workers
+    )
     if (soft or taught) and not folder.resume:
         trainer.save_state()  # the teacher's work can be resumed from the start
     return trainer.run()

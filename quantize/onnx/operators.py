@@ -11,6 +11,7 @@ from quantize import significance
 DENSE = ("Gemm", "MatMul")
 WEIGHTED = ("Conv", *DENSE)
 WEIGHTS, BIAS = 1, 2
+MATRIX = 2  # axes; weights of a MatMul with more are several, as those of heads
 # Looks up rows of a constant, or picks rows of something computed.
 LOOKUP = "Gather"
 

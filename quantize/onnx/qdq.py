@@ -24,7 +24,7 @@ from quantize.onnx.numbers import (
     weight_scales,
     widen_for_bias,
 )
-from quantize.onnx.operators import BIAS, INTEGER_KERNEL, LOOKUP, SCALE_KEEPING, WEIGHTED, is_grouped
+from quantize.onnx.operators import BIAS, INTEGER_KERNEL, LOOKUP, MATRIX, SCALE_KEEPING, WEIGHTED, is_grouped
 from quantize.onnx.regions import float_region
 
 # Gather too, where it picks: a table that it looks up is stored in 8 bits.
@@ -103,6 +103,9 @@ class QdqWriter:
         if weights is None:
             self._compute(node)
             return
+        if node.op_type == "MatMul" and weights.ndim > MATRIX:
+            self._matrices(node, weights)
+            return
         options = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
         if node.op_type == "Gemm" and (options.get("transA") or options.get("alpha", 1.0) != 1.0):
             raise ValueError(f"A plain Gemm was expected. Received: {options}.")
@@ -129,6 +132,20 @@ class QdqWriter:
             # A bias has its own scales, which nothing shares; written as bytes they are the shorter form.
             inputs.append(self._stored(self._add(steps), self._add(scales), self._add(np.zeros_like(steps)), 0))
         node.input[:] = inputs
+        self._emit(node)
+
+    def _matrices(self, node: onnx.NodeProto, weights: Array) -> None:
+        """Several matrices, as those of heads: the kernel takes one scale for all."""
+        scale = paired_scales(weights).max()
+        key = (node.input[1], weights.ndim, scale.tobytes())
+        if key not in self._integers:
+            scales = np.full(weights.shape[-1], scale)
+            self._integers[key] = self._add(quantize_weights(weights, scales, weights.ndim - 1))
+        source, _ = self._dequantized(node.input[0])
+        name = f"{self._integers[key]}:float:{len(self._nodes)}"
+        inputs = [self._integers[key], self._add_parameter(scale), self._add_parameter(np.int8(0))]
+        self._nodes.append(onnx.helper.make_node("DequantizeLinear", inputs, [name]))
+        node.input[:] = [source, name]
         self._emit(node)
 
     def _weight_scales(self, name: str, weights: Array, axis: int) -> Array:

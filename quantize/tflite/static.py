@@ -16,7 +16,8 @@ import numpy as np
 
 from quantize.ranges import CalibrationRanges
 from quantize.tflite.flatbuffer import read_model, write_model
-from quantize.tflite.graph import Graph, Model, tensor_name
+from quantize.tflite.graph import Graph, Model, Operator, is_constant, op_name, tensor_name
+from quantize.tflite.operators import PRODUCT
 from quantize.tflite.passes.add_biases import add_biases
 from quantize.tflite.passes.compact import compact, drop_unused
 from quantize.tflite.passes.elide_input_cast import elide_input_cast
@@ -115,13 +116,32 @@ def _quantized(float_model: bytes, recipe: list[dict[str, object]], ranges: Cali
     return bytes(result.quantized_model)
 
 
+def _reads_constant(model: Model, operator: Operator) -> bool:
+    """A product whose second operand is a constant, as DeBERTa's tables by distance are."""
+    tensors = model.subgraphs[0].tensors
+    return op_name(model, operator) == PRODUCT and is_constant(model, tensors[operator.inputs[1]])
+
+
 def _recipe(model: Model, region: Callable[[Model, Graph], set[int]]) -> list[dict[str, object]]:
-    """All operators in int8 except those of the region, which are named by their results."""
+    """All operators in int8 except those of the region, which are named by their results.
+
+    A constant that a product of matrices reads gets one scale: kernels take no others.
+    """
     from ai_edge_quantizer import algorithm_manager, qtyping, recipe, recipe_manager
 
     manager = recipe_manager.RecipeManager()
     manager.load_quantization_recipe(recipe.static_wi8_ai8())
     graph = model.subgraphs[0]
+    if any(_reads_constant(model, operator) for operator in graph.operators):
+        manager.add_quantization_config(
+            ".*",
+            qtyping.TFLOperationName.BATCH_MATMUL,
+            op_config=qtyping.OpQuantizationConfig(
+                activation_tensor_config=qtyping.TensorQuantizationConfig(num_bits=8, symmetric=False),
+                weight_tensor_config=qtyping.TensorQuantizationConfig(num_bits=8, symmetric=True),
+                compute_precision=qtyping.ComputePrecision.INTEGER,
+            ),
+        )
     kept = [graph.operators[position] for position in sorted(region(model, graph))]
     if kept:
         # One expression for all: the quantizer tries every rule on every operator. A scope ends with a semicolon.

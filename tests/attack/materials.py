@@ -83,9 +83,13 @@ def _checkpoints(folder: Path) -> None:
         if model not in ("roberta", "tagger"):  # written below, with tokens and labels of their own
             tiny_models.write_checkpoint(folder / model, model)
     byte_pairs.write_roberta(folder / "roberta")
-    pieces = tiny_models.write_checkpoint(folder / "xlm-pieces", "xlm-roberta", vocab_size=spiece_files.XLMR_TOKENS)
-    (pieces / "vocab.txt").unlink()
-    (pieces / "sentencepiece.bpe.model").write_bytes(spiece_files.xlmr_model())
+    for place, model, size, name, content in (
+        ("xlm-pieces", "xlm-roberta", spiece_files.XLMR_TOKENS, "sentencepiece.bpe.model", spiece_files.xlmr_model()),
+        ("deberta-pieces", "deberta-v2", spiece_files.DEBERTA_TOKENS, "spm.model", spiece_files.deberta_model()),
+    ):
+        pieces = tiny_models.write_checkpoint(folder / place, model, vocab_size=size)
+        (pieces / "vocab.txt").unlink()
+        (pieces / name).write_bytes(content)
     tiny_models.write_checkpoint(folder / "labels", "bert")
     checkpoint_folders.edit_document(folder / "labels", problem_type="multi_label_classification")
     tiny_models.write_checkpoint(

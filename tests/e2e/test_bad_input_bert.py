@@ -96,7 +96,7 @@ def test_a_mobilebert_is_sent_to_its_own_name(refused, mobilebert):
     assert 'expected `model_type` bert. Received: "mobilebert": give --model mobilebert.' in line
 
 
-@pytest.mark.parametrize("model", ["distilbert", "electra", "roberta", "xlm-roberta", "mpnet"])
+@pytest.mark.parametrize("model", ["distilbert", "electra", "roberta", "xlm-roberta", "mpnet", "deberta-v2"])
 def test_a_family_of_its_own_is_sent_to_its_own_name(refused, bert, tmp_path, model):
     line = refused(*flags(changed(bert, tmp_path / "other", model_type=model)))
     assert f'expected `model_type` bert. Received: "{model}": give --model {model}.' in line

@@ -10,27 +10,33 @@ import pytest
 from exporters import (
     AblateRequest,
     AndroidRequest,
+    BenchRequest,
+    CheckRequest,
     CompressRequest,
     DemoRequest,
+    ExplainRequest,
     ExportRequest,
     InputError,
     ProfileRequest,
     TrainRequest,
     ablate,
     android,
+    bench,
+    check,
     compress,
     demo,
+    explain,
     export,
     profile,
     train,
 )
-from exporters.shipped.device_tokenizer import NOTE
+from exporters.shipped import device_tokenizer
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress.settings import Compression
 from support.byte_pairs import write_roberta
-from support.tiny_models import LABELS, tiny_encoder, write_checkpoint
+from support.tiny_models import LABELS, RELATIVES, tiny_encoder, write_checkpoint
 
-FAMILIES = ("distilbert", "electra", "roberta", "xlm-roberta", "mpnet")
+ALL_HEADS = ("mpnet", "deberta-v2")  # cannot be pruned
 WORDS = ("film", "good", "bad", "the", "Anna", "café")
 
 
@@ -55,20 +61,20 @@ def output_names(folder: Path) -> set[str]:
     return {entry["name"] for entry in file["outputs"]}
 
 
-@pytest.mark.parametrize("model", FAMILIES)
+@pytest.mark.parametrize("model", RELATIVES)
 def test_every_kind_of_compression_keeps_the_family_and_is_read_again(model, rows, tmp_path):
     folder = write_checkpoint(tmp_path / "whole", model, num_hidden_layers=3, n_layers=3)
     asked = Compression(
         drop_layers="top:1",
-        prune_heads=0.0 if model == "mpnet" else 0.5,
+        prune_heads=0.0 if model in ALL_HEADS else 0.5,
         prune_ffn=0.5,
-        embedding_size=None if model == "electra" else 8,
+        embedding_size=None if model in ("electra", "deberta-v2") else 8,
     )
     compress(CompressRequest(checkpoint=folder, data=rows, compression=asked, output=tmp_path / "small"))
     found = checkpoint.load(tmp_path / "small")
     assert found.model_name == model
     assert (found.config.num_layers, found.config.kept_ffn) == (2, (10, 10))
-    assert found.config.kept_heads == (() if model == "mpnet" else (1, 1))
+    assert found.config.kept_heads == (() if model in ALL_HEADS else (1, 1))
     exported(tmp_path / "small", tmp_path / "out")
     shared = Compression(share_layers=1)
     compress(CompressRequest(checkpoint=folder, compression=shared, output=tmp_path / "shared"))
@@ -82,6 +88,9 @@ def test_every_kind_of_compression_keeps_the_family_and_is_read_again(model, row
         ("distilbert", {"ghosts": 1}, "`ghosts` makes a ghostbert of a bert .* Received: distilbert"),
         ("roberta", {"retention": (4, 2)}, "`retention` makes a powerbert of a bert. Received: roberta"),
         ("mpnet", {"retention": (4, 2)}, "`retention` makes a powerbert of a bert. Received: mpnet"),
+        ("deberta-v2", {"retention": (4, 2)}, "`retention` makes a powerbert of a bert. Received: deberta-v2"),
+        ("deberta-v2", {"ghosts": 1}, "`ghosts` makes a ghostbert of a bert .* Received: deberta-v2"),
+        ("deberta-v2", {"remove_heads": ((0, (1,)),)}, "`remove_heads` is for models .* Received: deberta-v2"),
         ("mpnet", {"ghosts": 1}, "`ghosts` makes a ghostbert of a bert .* Received: mpnet"),
         ("mpnet", {"remove_heads": ((0, (1,)),)}, "`remove_heads` is for models .* Received: mpnet"),
     ],
@@ -92,13 +101,14 @@ def test_a_compression_that_the_family_cannot_have_is_one_line(model, asked, wor
         compress(CompressRequest(checkpoint=folder, compression=Compression(**asked), output=tmp_path / "out"))
 
 
-def test_heads_of_mpnet_cannot_be_pruned(rows, tmp_path):
-    folder, asked = write_checkpoint(tmp_path / "whole", "mpnet"), Compression(prune_heads=0.5)
-    with pytest.raises(InputError, match=r"`prune_heads` is for models whose layers may differ .* Received: mpnet"):
+@pytest.mark.parametrize("model", ALL_HEADS)
+def test_heads_that_read_one_table_cannot_be_pruned(model, rows, tmp_path):
+    folder, asked = write_checkpoint(tmp_path / "whole", model), Compression(prune_heads=0.5)
+    with pytest.raises(InputError, match=rf"`prune_heads` is for models whose layers may differ .* Received: {model}"):
         compress(CompressRequest(checkpoint=folder, data=rows, compression=asked, output=tmp_path / "out"))
 
 
-@pytest.mark.parametrize("model", FAMILIES)
+@pytest.mark.parametrize("model", RELATIVES)
 def test_heads_and_layers_are_ablated(model, rows, tmp_path):
     folder = write_checkpoint(tmp_path / "whole", model)
     result = ablate(AblateRequest(checkpoint=folder, data=rows, rows=20))
@@ -106,8 +116,8 @@ def test_heads_and_layers_are_ablated(model, rows, tmp_path):
     assert len(result.layers) == 2
 
 
-@pytest.mark.parametrize("model", FAMILIES)
-def test_a_training_learns_and_what_it_wrote_is_exported(model, rows, tmp_path):
+@pytest.mark.parametrize("model", RELATIVES)
+def test_a_training_learns_and_what_it_wrote_is_exported_checked_and_timed(model, rows, tmp_path):
     folder = write_checkpoint(tmp_path / "whole", model)
     request = TrainRequest(
         model=model,
@@ -124,17 +134,23 @@ def test_a_training_learns_and_what_it_wrote_is_exported(model, rows, tmp_path):
     assert np.abs(before.tensors["pooler.kernel"] - after.tensors["pooler.kernel"]).max() > 0
     report = exported(trained.output, tmp_path / "out", eval_data=rows)
     assert report.model["inputs"] == (["ids", "mask"] if model != "electra" else report.model["inputs"])
+    (again,) = check(CheckRequest(model=tmp_path / "out", data=rows)).files
+    assert again.value == report.accuracy[-1].score.value
+    (timed,) = bench(BenchRequest(files=(tmp_path / "out" / "model_float32.onnx",), rounds=5)).files
+    assert timed.wall.count > 0
+    with pytest.raises(InputError, match=rf"explain is for .* Received: .*{model}"):
+        explain(ExplainRequest(checkpoint=trained.output, text="1 2"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", FAMILIES)
+@pytest.mark.parametrize("model", RELATIVES)
 def test_a_profile_names_the_parts(model, tmp_path):
     folder = write_checkpoint(tmp_path / "whole", model)
     found = profile(ProfileRequest(checkpoint=folder, quantize="float32", target=("onnx",), max_seq_len=8, rounds=5))
     assert {"embedding", "attention", "FFN"} <= {part.part for part in found.parts}
 
 
-@pytest.mark.parametrize("model", FAMILIES)
+@pytest.mark.parametrize("model", RELATIVES)
 @pytest.mark.parametrize("task", ["base", "token-classification", "question-answering"])
 def test_every_head_is_exported_in_int8_and_answers_as_its_kind_does(model, task, tmp_path):
     exported(write_checkpoint(tmp_path / "whole", model, task), tmp_path / "out", quantize="int8-dynamic")
@@ -176,13 +192,13 @@ def test_byte_pairs_are_exported_and_the_report_says_that_no_library_for_devices
         target=("tflite", "onnx"),
         quantize="int8",
     )
-    assert NOTE in report.notes
+    assert device_tokenizer.note("byte pairs") in report.notes
     document = json.loads((tmp_path / "out" / "model.json").read_text())
     assert document["tokenizer"]["kind"] == "byte-pairs"
     assert document["tokenizer"]["vocabulary"] == "tokenizer.json"
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "build.gradle.kts").write_text("// an app\n")
-    with pytest.raises(InputError, match="android needs a WordPiece or SentencePiece tokenizer"):
+    with pytest.raises(InputError, match=r"android needs a tokenizer that its library has.*byte pairs"):
         android(AndroidRequest(folder=tmp_path / "out", package="com.example", output=tmp_path / "app"))
-    with pytest.raises(InputError, match="demo needs a WordPiece or SentencePiece tokenizer"):
+    with pytest.raises(InputError, match=r"demo needs a tokenizer that its library has.*byte pairs"):
         demo(DemoRequest(folders=(tmp_path / "out",)))

@@ -247,3 +247,21 @@ def test_a_threshold_is_refused_where_a_text_has_one_label(data, tmp_path, capsy
     assert cli.main(["--model", "prado", "--label-threshold", "0.3", "--output", str(tmp_path / "o")]) == 2
     assert "--label-threshold is for models" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
+
+
+def test_a_head_that_gave_one_label_learns_to_give_several_by_the_command(data, tmp_path, capsys):
+    write_checkpoint(tmp_path / "one", "bert")
+    files = [f"--{name}={data}" for name in ("train", "dev")]
+    sizes = [f"--max-seq-len={LENGTH}", "--epochs=1"]
+    command = ["train", "--model", "bert", "--checkpoint", str(tmp_path / "one"), *files, *sizes, "--multi-label"]
+    assert cli.main([*command, "--output", str(tmp_path / "mine")]) == 0
+    assert json.loads((tmp_path / "mine" / "training.json").read_text())["metric"] == "micro_f1"
+    request = ExportRequest(
+        checkpoint=tmp_path / "mine", eval_data=data, quantize="float32", max_seq_len=LENGTH, output=tmp_path / "out"
+    )
+    assert export(request).accuracy[0].score.metric == "micro_f1"
+    assert cli.main([*command, "--task", "token-classification", "--output", str(tmp_path / "no")]) == 2
+    assert "--multi-label is for --task classification. Received: --task token-classification." in (
+        capsys.readouterr().err
+    )
+    assert not (tmp_path / "no").exists()

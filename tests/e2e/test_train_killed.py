@@ -19,7 +19,7 @@ SIZES = {
     "prado": OVERRIDES,
     "bert": overrides({**BERT_SIZES, "hidden_dropout_prob": 0.2, "attention_probs_dropout_prob": 0.2}),
 }
-KILLS = 3
+KILLS = 2
 
 
 def command(model: str, files: Path, output: Path) -> list[str]:

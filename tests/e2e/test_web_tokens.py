@@ -15,6 +15,9 @@ from support.real_checkpoints import data_folder, minilm_sst2
 from support.tiny_models import LENGTH, write_checkpoint
 
 ROWS = 200
+# Of those that read distances of tokens one takes any length, the other one alone.
+RELATIVE = ("mpnet", "deberta-v2")
+OTHERS = [(name, suffix) for name in RELATIVE for suffix in ("tflite", "onnx")]
 
 pytestmark = pytest.mark.skipif(bool(playwright.missing()), reason=f"needs {playwright.missing()}")
 
@@ -35,8 +38,10 @@ def tiny(tmp_path_factory, sentences):
         ("bert", "classification", "float32"),
         ("tagger", "token-classification", "float32"),
         ("refused", "classification", "int8"),
+        *((model, "classification", "float32") for model in RELATIVE),
     ):
-        checkpoint = write_checkpoint(folder / f"{name}-checkpoint", "tagger" if name == "tagger" else "bert", task)
+        model = name if name in ("tagger", *RELATIVE) else "bert"
+        checkpoint = write_checkpoint(folder / f"{name}-checkpoint", model, task)
         data = folder / f"{name}.tsv"
         labels = json.loads((checkpoint / "config.json").read_text())["id2label"].values()
         if name == "tagger":
@@ -48,7 +53,7 @@ def tiny(tmp_path_factory, sentences):
             lines = [f"{' '.join(row)}\t{list(labels)[n % len(labels)]}" for n, row in enumerate(sentences)]
             data.write_text("\n".join(["text\tlabel", *lines]) + "\n")
         request = ExportRequest(
-            model="tagger" if name == "tagger" else "bert",
+            model=model,
             checkpoint=checkpoint,
             eval_data=data,
             quantize=recipe,
@@ -78,6 +83,7 @@ def seen(tiny, sentences, tmp_path_factory):
             ["screenshot", str(folder / "tagger.png")],
             ["chooseFolder", "models/refused"],
             ["files"],
+            *(["classify", f"models/{name}", f"model_float32.{suffix}", texts] for name, suffix in OTHERS),
         ]
         (visit,) = playwright.drive(folder, [{"address": page.address, "steps": steps}])
     assert visit["errors"] == []
@@ -109,6 +115,14 @@ def tags_of(folder: Path, file: str, sentences: list[list[str]]) -> list[list[st
 def test_labels_of_a_bert_are_those_of_python(suffix, step, seen, tiny, sentences):
     found = [answer["label"] for answer in seen[step]["answers"]]
     expected = labels_of(tiny["bert"], f"model_float32.{suffix}", [" ".join(words) for words in sentences])
+    assert len(set(expected)) > 1
+    assert found == expected
+
+
+@pytest.mark.parametrize(("name", "suffix"), OTHERS)
+def test_labels_of_models_that_read_distances_are_those_of_python(name, suffix, seen, tiny, sentences):
+    found = [answer["label"] for answer in seen[f"classify{13 + OTHERS.index((name, suffix))}"]["answers"]]
+    expected = labels_of(tiny[name], f"model_float32.{suffix}", [" ".join(words) for words in sentences])
     assert len(set(expected)) > 1
     assert found == expected
 

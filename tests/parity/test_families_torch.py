@@ -30,9 +30,13 @@ DISTILBERT: dict[str, Any] = {
 ELECTRA = {**SIZES, "model_type": "electra", "embedding_size": 8}
 ROBERTA = {**SIZES, "model_type": "roberta", "type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}
 MPNET = {**SIZES, "model_type": "mpnet", "pad_token_id": 1, "layer_norm_eps": 1e-5}
+DEBERTA: dict[str, Any] = {
+    **SIZES, "model_type": "deberta-v2", "type_vocab_size": 0, "relative_attention": True, "position_buckets": 4,
+    "norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": "p2c|c2p", "position_biased_input": False,
+}  # fmt: skip
 NAMES = {
     "distilbert": "DistilBert", "electra": "Electra", "roberta": "Roberta", "xlm-roberta": "XLMRoberta",
-    "mpnet": "MPNet",
+    "mpnet": "MPNet", "deberta-v2": "DebertaV2",
 }  # fmt: skip
 EPSILON = 0.1  # so large that a norm with another one is off by far more than the tolerance
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -60,6 +64,24 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "layer_norm_eps": EPSILON,
     },
     "mpnet, as many positions as tokens": {**MPNET, "max_position_embeddings": 14},
+    "deberta-v2": DEBERTA,
+    "deberta-v2, no buckets, few distances": {**DEBERTA, "position_buckets": -1, "max_relative_positions": 5},
+    "deberta-v2, no buckets, all distances": {**DEBERTA, "position_buckets": 0},
+    "deberta-v2, odd buckets, few distances": {**DEBERTA, "position_buckets": 5, "max_relative_positions": 9},
+    "deberta-v2, own kernels": {**DEBERTA, "share_att_key": False},
+    "deberta-v2, own kernels, c2p": {**DEBERTA, "share_att_key": False, "pos_att_type": ["c2p"]},
+    "deberta-v2, own kernels, p2c": {**DEBERTA, "share_att_key": False, "pos_att_type": ["p2c"]},
+    "deberta-v2, c2p, no norm": {**DEBERTA, "pos_att_type": "c2p", "norm_rel_ebd": "none"},
+    "deberta-v2, p2c, epsilon": {**DEBERTA, "pos_att_type": ["p2c"], "layer_norm_eps": EPSILON},
+    "deberta-v2, positions, three segments": {**DEBERTA, "position_biased_input": True, "type_vocab_size": 3},
+    "deberta-v2, narrow words": {**DEBERTA, "embedding_size": 8, "pooler_hidden_act": "tanh", "hidden_act": "relu"},
+    "deberta-v2, narrow words, positions, two segments": {
+        **DEBERTA,
+        "embedding_size": 8,
+        "position_biased_input": True,
+        "type_vocab_size": 2,
+        "pad_token_id": 3,
+    },
 }
 
 
@@ -73,7 +95,7 @@ def rows_for(document: dict[str, Any], *, padded: bool) -> dict[str, np.ndarray]
     for pad in {document["pad_token_id"], 1}:
         is_pad = (given["ids"] == pad) & (given["mask"] == 1)
         given["ids"] = np.where(is_pad, document["pad_token_id"] + 1, given["ids"]).astype(np.int32)
-    given["segments"] = np.minimum(given["segments"], document.get("type_vocab_size", 2) - 1)
+    given["segments"] = np.minimum(given["segments"], max(document.get("type_vocab_size", 2), 1) - 1)
     return given
 
 

@@ -17,8 +17,18 @@ from support import tiny_files
 from support.conversions import Files
 
 # Rows of the table of tiny models; "outliers" is a BERT.
-FAMILIES = ("outliers", "mobilebert", "albert", "relative", "ghosts on heads", "ghosts on outputs", "prado", "sgnn")
-TOKENS = ("outliers", "mobilebert", "albert", "relative")
+FAMILIES = (
+    "outliers",
+    "mobilebert",
+    "albert",
+    "relative",
+    "disentangled",
+    "ghosts on heads",
+    "ghosts on outputs",
+    "prado",
+    "sgnn",
+)
+TOKENS = ("outliers", "mobilebert", "albert", "relative", "disentangled")
 # Before the graph's first product: whole numbers, tables.
 IN_FRONT = {"CAST", "GATHER", "MUL", "CUMSUM", "MAXIMUM"}
 

@@ -44,12 +44,14 @@ for path, values, out in json.load(sys.stdin):
     found = np.concatenate(rows)
     np.save(out, (found.astype("f") - zero) * scale if found.dtype == np.int8 else found)
 """.replace("ROWS", str(ROWS))
-# Without its own 8-bit kernels, which overflow on x86 processors without VNNI: what the file says is computed exactly.
+# Without its own 8-bit kernels, which overflow on x86 processors without VNNI, and without bfloat16, which it takes
+# where the processor has it: what the file says is computed exactly.
 OPENVINO = """
 import json, sys, numpy as np, openvino
 core = openvino.Core()
+exact = {"LP_TRANSFORMS_MODE": False, "INFERENCE_PRECISION_HINT": "f32"}
 for path, values, out in json.load(sys.stdin):
-    model, values = core.compile_model(core.read_model(path), "CPU", {"LP_TRANSFORMS_MODE": False}), np.load(values)
+    model, values = core.compile_model(core.read_model(path), "CPU", exact), np.load(values)
     names = [value.get_any_name() for value in model.inputs]
     rows = [model({name: values[name][i : i + 1] for name in names})[0] for i in range(ROWS)]
     np.save(out, np.concatenate(rows))

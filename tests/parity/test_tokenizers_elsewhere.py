@@ -1,14 +1,18 @@
 """The tokenizers in Java and JavaScript equal the `tokenizers` package: ids, segments, cuts, places, word numbers."""
 
 import functools
+import json
 import os
+import random
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer as Backend
+from tokenizers import normalizers
 
+from exporters.shipped import device_tokenizer
 from support import hostile_strings, tokenizer_data, tokenizer_kinds, tokenizer_strings, tokenizers_elsewhere
 from support.real_checkpoints import data_folder
 from support.tokenizers_elsewhere import (
@@ -34,8 +38,8 @@ STEPS = {"imdb": 5}
 Run = Callable[[Mapping[str, Sequence[Request]]], dict[str, list]]
 
 
-def runner(language: str, factory: pytest.TempPathFactory) -> Run:
-    """Requests by name of the kind -> answers, all in one process."""
+def runner(language: str, factory: pytest.TempPathFactory, made: Mapping[str, bytes] | None = None) -> Run:
+    """Requests by name of the kind -> answers, all in one process; `made` are other kinds than those of the tests."""
     if missing(language):
         pytest.skip(missing(language))
     folder = factory.mktemp(language)
@@ -45,7 +49,7 @@ def runner(language: str, factory: pytest.TempPathFactory) -> Run:
         jobs: list[Path] = []
         for i, (name, some) in enumerate(requests.items()):
             job = [folder / f"{i}.json", folder / f"{i}.requests", folder / f"{i}.answers"]
-            job[0].write_bytes(tokenizer_kinds.kinds()[name])
+            job[0].write_bytes((made or tokenizer_kinds.kinds())[name])
             write_requests(job[1], some)
             jobs += job
         subprocess.run([*command(language, classes), *map(str, jobs)], check=True, timeout=SECONDS)
@@ -87,8 +91,38 @@ def test_names_of_the_kinds_are_complete():
     assert tuple(tokenizer_kinds.kinds()) == tokenizer_kinds.names()
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_a_language_refuses_is_what_android_and_demo_refuse(tmp_path_factory, language: str):
+    """Every kind of part that the `tokenizers` package has."""
+    made = tokenizer_kinds.every_part()
+    answers = runner(language, tmp_path_factory, made)({name: [Request(kind=PIECES, texts=("a",))] for name in made})
+    refused = {name for name, found in answers.items() if isinstance(found[0], str)}
+    assert refused == {name for name, data in made.items() if device_tokenizer.missing(json.loads(data))}
+    assert {"Nmt", "Replace by a pattern", "BPE", "Punctuation", "RobertaProcessing"} <= refused
+    assert not {"NFC", "Metaspace", "Unigram", "TemplateProcessing"} & refused
+
+
 def test_generated_strings_have_equal_tokens(run: Run):
     assert_equal([run], generated(FEW))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_characters_are_composed_alike(tmp_path_factory, language: str):
+    """Every character that has parts, its parts, and parts of several in any order; each has a token of its own."""
+    rng, composing = random.Random(8), tokenizer_kinds.composing()
+    parts = sorted({part for own in composing.values() for part in own})
+    marks = [part for part in parts if 0x300 <= part < 0x370 or 0x1100 <= part < 0x1200]
+    texts = ["".join(composing), *("".join(map(chr, own)) for own in composing.values())]
+    for _ in range(6000):
+        chosen = rng.choices(parts, k=rng.randint(1, 3)) + rng.choices(marks, k=rng.randint(1, 6))
+        chosen += [ord(rng.choice(list(composing)[:2000]))] * rng.randint(0, 1)
+        rng.shuffle(chosen)
+        texts.append("".join(map(chr, chosen)))
+    requests = [Request(kind=PIECES, texts=(text,)) for text in texts]
+    made = {name: tokenizer_kinds.every_composed_character(getattr(normalizers, name)()) for name in ("NFC", "NFKC")}
+    answers = runner(language, tmp_path_factory, made)(dict.fromkeys(made, requests))
+    for name, data in made.items():
+        assert differences(Backend.from_buffer(data), requests, [answers[name]]) == []
 
 
 def test_hostile_strings_have_equal_tokens(run: Run):

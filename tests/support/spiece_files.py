@@ -14,6 +14,7 @@ SPECIAL = (("<pad>", 0.0, CONTROL), ("<unk>", 0.0, UNKNOWN), ("[CLS]", 0.0, CONT
 SPECIAL += (("[MASK]", 0.0, CONTROL),)
 XLMR_FRONT = (("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL))
 XLMR_TOKENS = 600  # of `xlmr_model`, with <pad> and <mask>
+DEBERTA_TOKENS = 600  # of `deberta_model`, with [MASK]
 WORDS = ("the", "film", "was", "good", "bad", "play", "berlin", "anna", "smith", "lives", "in", "a", "of")
 # Whole words cost less than their letters; every letter is there inside of a word and `▁` stands alone.
 PIECES = (
@@ -53,6 +54,16 @@ def xlmr_model() -> bytes:
 
     golden = read_spiece((GOLDEN / "spiece.model").read_bytes())
     return spiece_model((*XLMR_FRONT, *golden.pieces[5:]), normalizer=message(2, golden.character_map))
+
+
+def deberta_model(*, character_map: bool = True) -> bytes:
+    """An spm.model: the golden pieces behind those that DeBERTa's file begins with."""
+    from models_tf.tokenizers.spiece_file import read_spiece
+
+    golden = read_spiece((GOLDEN / "spiece.model").read_bytes())
+    front = [("[PAD]", 0.0, CONTROL), ("[CLS]", 0.0, CONTROL), ("[SEP]", 0.0, CONTROL), ("[UNK]", 0.0, UNKNOWN)]
+    normalizer = message(2, golden.character_map) if character_map else b""
+    return spiece_model((*front, *golden.pieces[5:]), normalizer=normalizer)
 
 
 def spiece_model(

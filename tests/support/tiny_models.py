@@ -1,8 +1,9 @@
 """The one table of tiny models, and the makers of a network, a checkpoint, a folder and a vocabulary from its rows.
 
-`DOCUMENTS` has a config.json for every token model of the registry, `SHAPES` the networks that tests of single parts
-take, `CONVERTED` those whose files are made (`tiny_files`), `PROJECTION` PRADO and SGNN. Norms, biases and the row of
-padding are random, gammas have both signs: defaults of 1 and 0 hide bugs. Imports no TensorFlow.
+`DOCUMENTS` has a config.json for every token model of the registry (`RELATIVES` those of BERT's relatives), `SHAPES`
+the networks that tests of single parts take, `CONVERTED` those whose files are made (`tiny_files`), `PROJECTION` PRADO
+and SGNN. Norms, biases and the row of padding are random, gammas have both signs: defaults of 1 and 0 hide bugs.
+Imports no TensorFlow.
 """
 
 import dataclasses
@@ -96,13 +97,26 @@ MPNET = {
     "max_position_embeddings": LENGTH + 2,
     "pad_token_id": 0,
 }
+DEBERTA_V2 = {
+    **BERT,
+    "model_type": "deberta-v2",
+    "type_vocab_size": 0,
+    "relative_attention": True,
+    "position_buckets": 4,
+    "max_relative_positions": -1,
+    "norm_rel_ebd": "layer_norm",
+    "share_att_key": True,
+    "pos_att_type": "p2c|c2p",
+    "position_biased_input": False,
+}
 TAGGER = {**BERT, "model_type": "tagger", "num_hidden_layers": 3}
+# Their tests go over all of them: a new family of checkpoints belongs here.
+RELATIVES: dict[str, dict[str, Any]] = {
+    document["model_type"]: document for document in (DISTILBERT, ELECTRA, ROBERTA, XLM_ROBERTA, MPNET, DEBERTA_V2)
+}
 DOCUMENTS: dict[str, dict[str, Any]] = {
-    document["model_type"]: document
-    for document in (
-        *(MOBILEBERT, BERT, GHOSTBERT, POWERBERT, ALBERT, TAGGER),
-        *(DISTILBERT, ELECTRA, ROBERTA, XLM_ROBERTA, MPNET),
-    )
+    **{one["model_type"]: one for one in (MOBILEBERT, BERT, GHOSTBERT, POWERBERT, ALBERT, TAGGER)},
+    **RELATIVES,
 }
 # Changes of MOBILEBERT. Without any bottleneck for attention, PyTorch's class asks for one as wide as the layer.
 MOBILEBERTS: dict[str, dict[str, Any]] = {
@@ -214,6 +228,13 @@ CONVERTED = {
     ),
     "shared": Converted(config=dataclasses.replace(_OF_POWERBERT, shared_layers=(0, 0, 0)), chosen_mask=True),
     "relative": Converted(config=dataclasses.replace(_SMALL, relative_positions=True), chosen_mask=True),
+    "disentangled": Converted(
+        config=dataclasses.replace(
+            _SMALL, position_attention=("c2p", "p2c"), position_buckets=8, relative_span=24, norms_relative=True,
+            has_positions=False,
+        ),
+        chosen_mask=True,
+    ),
     "ghosts on heads": Converted(config=_OF_GHOSTBERT, chosen_mask=True),
     "ghosts on outputs": Converted(config=dataclasses.replace(_OF_GHOSTBERT, ghost_on="outputs"), chosen_mask=True),
 }  # fmt: skip

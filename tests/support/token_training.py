@@ -1,5 +1,6 @@
 """A toy task, the smallest encoders trained on it in this process, and whom a training tells where it stands."""
 
+import json
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from models_tf.checkpoints import encoder as checkpoint
 from models_tf.training.progress import Progress, Silent
 
 GOOD, BAD = ["good", "great", "fine"], ["bad", "poor", "awful"]
+TAGS = {"good": "B-good", "great": "B-good", "bad": "B-bad", "poor": "B-bad"}
 FILLERS = [f"w{number}" for number in range(49)]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 BERT_SIZES = {
@@ -72,6 +74,28 @@ def write_task(folder: Path, generator: random.Random, *, train_rows: int = 192)
             lines.append(f"{sentence(generator, label)}\t{label}")
         (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n")
     return folder
+
+
+def write_tags(folder: Path) -> None:
+    """`train.conll` and `dev.conll`: the words of `write_task`, with tags."""
+    for name in ("train", "dev"):
+        texts = [line.split("\t")[0] for line in (folder / f"{name}.tsv").read_text().splitlines()[1:]]
+        words = ("".join(f"{word}\t{TAGS.get(word, 'O')}\n" for word in text.split()) + "\n" for text in texts)
+        (folder / f"{name}.conll").write_text("".join(words))
+
+
+def write_questions(folder: Path, generator: random.Random, *, train_rows: int, dev_rows: int) -> None:
+    """`train.json` and `dev.json`: which word is the good or the bad one, as SQuAD asks."""
+    for name, count in (("train", train_rows), ("dev", dev_rows)):
+        paragraphs = []
+        for number in range(count):
+            context = sentence(generator, generator.randrange(2))
+            answer = next(word for word in context.split() if word in (*GOOD, *BAD))
+            found = {"text": answer, "answer_start": context.index(answer)}
+            question = {"id": str(number), "question": "w0 w1", "answers": [found]}
+            paragraphs.append({"context": context, "qas": [question]})
+        document = {"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}
+        (folder / f"{name}.json").write_text(json.dumps(document))
 
 
 def overrides(sizes: Mapping[str, Any]) -> tuple[str, ...]:

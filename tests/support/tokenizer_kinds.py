@@ -1,6 +1,7 @@
 """Files tokenizer.json of every kind that the tokenizers in Java and JavaScript read, by name.
 
-Those that the project makes itself, and forms of published ones: T5, XLM-RoBERTa, ALBERT as transformers converts it.
+Those that the project makes itself, and forms of published ones: T5, XLM-RoBERTa, ALBERT and DeBERTa as transformers
+converts them.
 """
 
 import functools
@@ -9,8 +10,9 @@ import io
 import json
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tokenizers import AddedToken, Regex, models, normalizers, pre_tokenizers, processors
 from tokenizers import Tokenizer as Backend
@@ -47,6 +49,14 @@ def kinds() -> Mapping[str, bytes]:
         "ties": _ties(),
         "own map": _own_map(),
         "neither": _neither(),
+        "deberta": _deberta(),
+        "deberta of transformers 4": _deberta_of_transformers(
+            normalizers.Strip(), normalizers.Precompiled(published_map()), normalizers.Replace(Regex(" {2,}"), " ")
+        ),
+        "deberta of transformers 5": _deberta_of_transformers(
+            normalizers.Replace(Regex(r"\s{2,}|[\n\r\t]"), " "), normalizers.NFC(), normalizers.Strip(left=False)
+        ),
+        "NFKC": _deberta_of_transformers(normalizers.NFKC()),
     }
 
 
@@ -257,10 +267,94 @@ def _neither() -> bytes:
     return _bytes(backend)
 
 
+def _deberta() -> bytes:
+    return Tokenizer.from_files({"spm.model": spiece_files.deberta_model()}).files()["tokenizer.json"]
+
+
+def _deberta_of_transformers(*steps: normalizers.Normalizer) -> bytes:
+    """What versions 4 and 5 make of an spm.model differs in how they prepare a text."""
+    backend = Backend(models.Unigram([*_pieces("[PAD]", "[CLS]", "[SEP]", "[UNK]"), ("[MASK]", 0.0)], unk_id=3))
+    backend.normalizer = normalizers.Sequence(list(steps))
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(replacement="\u2581", prepend_scheme="always")]
+    )
+    backend.add_special_tokens(["[PAD]", "[CLS]", "[SEP]", "[UNK]", AddedToken("[MASK]", normalized=False)])
+    _template(backend, "[CLS]", "[SEP]")
+    return _bytes(backend)
+
+
+@functools.cache
+def composing() -> Mapping[str, Sequence[int]]:
+    """Characters that NFC makes of others, or others of, with their parts."""
+    nfd = normalizers.NFD()
+    points = [*range(0xAC00), *range(0xAC00, 0xD7A4, 97), *range(0xE000, 0x30000)]  # some of the syllables
+    found = {chr(point): nfd.normalize_str(chr(point)) for point in points}
+    return {one: [ord(part) for part in parts] for one, parts in found.items() if one != parts}
+
+
+def every_composed_character(normalizer: normalizers.Normalizer) -> bytes:
+    """A tokenizer whose tokens show which characters a text became."""
+    seen = {"\u2581": 0.0} | dict.fromkeys(composing(), 0.0)
+    seen |= {chr(part): 0.0 for parts in composing().values() for part in parts}
+    pieces = [("<unk>", 0.0), ("[CLS]", 0.0), ("[SEP]", 0.0), *seen.items()]
+    backend = Backend(models.Unigram(pieces, unk_id=0))
+    backend.normalizer = normalizer
+    _template(backend, "[CLS]", "[SEP]")
+    return _bytes(backend)
+
+
+# Abstract ones, those that others are made of, and one that every kind above with a published map has.
+_NO_PARTS = ("Model", "Normalizer", "NORMALIZERS", "PreTokenizer", "PostProcessor", "Sequence", "Precompiled")
+_PAIR = (("[SEP]", 1), ("[CLS]", 0))
+_PLAIN = [("[CLS]", 0.0), ("[SEP]", 0.0), ("<unk>", 0.0), ("a", -1.0)]
+_GIVEN: dict[str, Callable[[], Any]] = {
+    "BPE": lambda: models.BPE({"a": 0, "b": 1, "[CLS]": 2, "[SEP]": 3}, []),
+    "WordLevel": lambda: models.WordLevel({"[CLS]": 0, "[SEP]": 1, "a": 2}, unk_token="a"),
+    "WordPiece": lambda: models.WordPiece({"[CLS]": 0, "[SEP]": 1, "a": 2}, unk_token="a"),
+    "Unigram": lambda: models.Unigram(_PLAIN, unk_id=2),
+    "Prepend": lambda: normalizers.Prepend("x"),
+    "Replace": lambda: normalizers.Replace("a", "b"),
+    "Replace by a pattern": lambda: normalizers.Replace(Regex("[ab]"), "c"),
+    "CharDelimiterSplit": lambda: pre_tokenizers.CharDelimiterSplit("x"),
+    "Split": lambda: pre_tokenizers.Split("x", "isolated"),
+    "BertProcessing": lambda: processors.BertProcessing(*_PAIR),
+    "RobertaProcessing": lambda: processors.RobertaProcessing(*_PAIR),
+    "TemplateProcessing": lambda: processors.TemplateProcessing("[CLS] $A", "[CLS] $A $B", [("[CLS]", 0)]),
+    "several processors": lambda: processors.Sequence([processors.BertProcessing(*_PAIR)]),
+}
+
+
+@functools.cache
+def every_part() -> Mapping[str, bytes]:
+    """A tokenizer.json with each kind of part that the package has, by its name: not all are read by the languages."""
+    modules = {
+        "model": models,
+        "normalizer": normalizers,
+        "pre_tokenizer": pre_tokenizers,
+        "post_processor": processors,
+    }
+    places = {name: (place, vars(one)) for place, one in modules.items() for name in dir(one) if name[0].isupper()}
+    places |= {"Replace by a pattern": places["Replace"], "several processors": places["BertProcessing"]}
+    found = {"bytes for unknown characters": _with_part("model", models.Unigram(_PLAIN, unk_id=2, byte_fallback=True))}
+    for name, (place, classes) in places.items():
+        if name not in _NO_PARTS:
+            found[name] = _with_part(place, _GIVEN[name]() if name in _GIVEN else classes[name]())
+    return found
+
+
+def _with_part(place: str, part: Any) -> bytes:
+    backend = Backend(part if place == "model" else models.Unigram(_PLAIN, unk_id=2))
+    backend.post_processor = processors.BertProcessing(*_PAIR)
+    if place != "model":
+        setattr(backend, place, part)
+    return _bytes(backend)
+
+
 def names() -> Sequence[str]:
     """All names, without making the files."""
     return (
         "uncased", "cased", "cased without accents", "uncased with accents", "Chinese in words", "mpnet",
         "other prefix",
         "albert", "albert cased", "albert of transformers", "t5", "xlm-roberta", "flags", "ties", "own map", "neither",
+        "deberta", "deberta of transformers 4", "deberta of transformers 5", "NFKC",
     )  # fmt: skip

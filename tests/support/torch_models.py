@@ -61,7 +61,7 @@ def our_model(family: Family, document: dict[str, Any], head: Head, model: Any) 
 def compare(name: str, family: Family, document: dict[str, Any], head: Head, given: dict[str, np.ndarray]) -> float:
     """Largest error of any output and any hidden state, as a share of its largest value.
 
-    What stands at the places of padding is left out where a model numbers positions by tokens: nothing reads it.
+    What stands at the places of padding is left out where a model computes something else there: nothing reads it.
     """
     import tensorflow as tf
     import torch
@@ -84,15 +84,15 @@ def compare(name: str, family: Family, document: dict[str, Any], head: Head, giv
     for mine, other in pairs:
         assert mine.shape == tuple(other.shape)
         here, there = mine.numpy(), other.numpy()
-        if numbers_tokens(family) and here.shape[:2] == given["mask"].shape:
+        if differs_in_padding(family) and here.shape[:2] == given["mask"].shape:
             here, there = here[given["mask"] == 1], there[given["mask"] == 1]
         errors.append(np.abs(here - there).max() / np.abs(there).max())
     return float(max(errors))
 
 
-def numbers_tokens(family: Family) -> bool:
-    """Whether PyTorch numbers positions by the tokens that are not padding."""
-    return family.name in ("roberta", "xlm-roberta", "mpnet")
+def differs_in_padding(family: Family) -> bool:
+    """Whether PyTorch numbers positions by the tokens that are not padding, or lets padding attend to nothing."""
+    return family.name in ("roberta", "xlm-roberta", "mpnet", "deberta-v2")
 
 
 def given_rows(document: dict[str, Any], *, padded: bool) -> dict[str, np.ndarray]:

@@ -1,5 +1,5 @@
-"""Bad input of DistilBERT, ELECTRA, RoBERTa and XLM-RoBERTa: every key of config.json with wrong values, tokenizers of
-other families. One clear line that names the key or the file, exit code 2, and nothing written.
+"""Bad input of the families beside BERT: every key of config.json with wrong values, tokenizers of other families. One
+clear line that names the key or the file, exit code 2, and nothing written.
 """
 
 import json
@@ -16,10 +16,9 @@ from models_tf.errors import InputError
 from support.byte_pairs import byte_pairs
 from support.checkpoint_folders import edit_document
 from support.export_command import everything_under
-from support.spiece_files import CONTROL, NORMAL, UNKNOWN, spiece_model
-from support.tiny_models import DOCUMENTS, VOCABULARY, numbers, write_checkpoint
+from support.spiece_files import CONTROL, DEBERTA_TOKENS, NORMAL, UNKNOWN, deberta_model, spiece_model
+from support.tiny_models import DOCUMENTS, RELATIVES, VOCABULARY, numbers, write_checkpoint
 
-FAMILIES = ("distilbert", "electra", "roberta", "xlm-roberta")
 WRONG = (
     "word", "", " ", "24", "true", "\x1b[31mred\n", -1, 0, 1.5, 10**12, math.nan, math.inf, True, False, None,
     [], [1.5], ["a"], [[1]], {}, {"0": [1]},
@@ -41,7 +40,22 @@ RIGHT: dict[str, tuple[Any, ...]] = {
     "quantization_config": (None,),
     "sinusoidal_pos_embds": (0, False, True),
 }
-ROBERTA_RIGHT = {**RIGHT, "pad_token_id": (0,)}  # positions begin behind it
+# By family, where they differ. Positions of RoBERTa and MPNet begin behind the padding; some heads cannot be pruned.
+OWN_RIGHT: dict[str, dict[str, tuple[Any, ...]]] = {
+    "roberta": {"pad_token_id": (0,)},
+    "xlm-roberta": {"pad_token_id": (0,)},
+    "mpnet": {"pad_token_id": (0,), "export_mobile_kept_heads": (None,)},
+    "deberta-v2": {
+        "export_mobile_kept_heads": (None,),
+        "type_vocab_size": (0,),
+        "relative_attention": (True,),
+        **dict.fromkeys(("position_buckets", "max_relative_positions"), (-1, 0)),
+        **dict.fromkeys(("share_att_key", "position_biased_input"), (True, False)),
+        **dict.fromkeys(("pooler_hidden_size", "attention_head_size"), (None,)),
+        **dict.fromkeys(("pooler_dropout", "cls_dropout"), (0, None)),
+        "conv_kernel_size": (0, False),
+    },
+}
 
 
 def keys_of(model: str) -> list[str]:
@@ -49,11 +63,11 @@ def keys_of(model: str) -> list[str]:
 
 
 def is_right(model: str, key: str, value: Any) -> bool:
-    right = (ROBERTA_RIGHT if "roberta" in model else RIGHT).get(key, ())
+    right = {**RIGHT, **OWN_RIGHT.get(model, {})}.get(key, ())
     return any(type(one) is type(value) and one == value for one in right)
 
 
-@pytest.mark.parametrize(("model", "key"), [(model, key) for model in FAMILIES for key in keys_of(model)])
+@pytest.mark.parametrize(("model", "key"), [(model, key) for model in RELATIVES for key in keys_of(model)])
 def test_every_key_with_a_wrong_value_is_one_line_that_names_it(model: str, key: str) -> None:
     table = registry.get(model).family().config
     for value in WRONG:
@@ -81,7 +95,7 @@ CROSSED: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", CROSSED)
-@pytest.mark.parametrize("model", FAMILIES)
+@pytest.mark.parametrize("model", RELATIVES)
 def test_values_that_do_not_fit_each_other_are_named_by_their_keys(model: str, name: str) -> None:
     changes, words = CROSSED[name]
     own = {"num_attention_heads": "n_heads"} if model == "distilbert" else {}
@@ -97,7 +111,7 @@ def test_values_that_do_not_fit_each_other_are_named_by_their_keys(model: str, n
     assert line.isprintable()
 
 
-@pytest.fixture(scope="module", params=FAMILIES)
+@pytest.fixture(scope="module", params=RELATIVES)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_checkpoint(tmp_path_factory.mktemp(request.param) / "model", request.param)
 
@@ -178,6 +192,12 @@ TOKENIZERS: dict[str, tuple[dict[str, bytes], tuple[str, ...]]] = {
         {"sentencepiece.bpe.model": spiece_model()},
         ("sentencepiece.bpe.model must begin with the pieces <unk>, <s>, </s>",),
     ),
+    "DeBERTa's": (
+        {"spm.model": deberta_model()},
+        ("spm.model", SIZE, f"Received: {DEBERTA_TOKENS}"),
+    ),
+    "ALBERT's with DeBERTa's name": ({"spm.model": spiece_model()}, ("spm.model", "special token '[PAD]'")),
+    "WordPiece with DeBERTa's name": ({"spm.model": VOCABULARY}, ("spm.model must be a SentencePiece model",)),
     "WordPiece as SentencePiece": ({"spiece.model": VOCABULARY}, ("spiece.model must be a SentencePiece model",)),
     "WordPiece as byte pairs": ({"vocab.json": VOCABULARY, "merges.txt": b""}, ("vocab.json must be JSON",)),
     "byte pairs as WordPiece": ({"vocab.txt": PAIRS["vocab.json"]}, ("vocab.txt", "special token '[PAD]'")),

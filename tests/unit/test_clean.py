@@ -61,7 +61,7 @@ def test_a_partial_folder_is_listed_and_removed_with_yes(tmp_path, capsys):
     killed_run(tmp_path / "out", after_renames=0)
     assert names(tmp_path) == [".out.partial"]
     told = clean(tmp_path, capsys=capsys)
-    assert told == "1 of killed runs younger than 1d: include them with --older-than 0s\n"
+    assert told == "left alone: 1 younger than 1d; --older-than 0s takes them, too\n"
     listed = clean(tmp_path, "--older-than", "0s", capsys=capsys)
     assert "would remove: " in listed
     assert "--yes" in listed

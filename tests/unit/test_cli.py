@@ -169,7 +169,9 @@ def test_export_may_be_named_like_the_other_commands(capsys):
         ("roberta-base", ["Did you mean roberta?"]),
         ("microsoft/mpnet-base", ["Did you mean mpnet?"]),
         ("xlnet-base-cased", ["not supported", "nearest is bert"]),
-        ("microsoft/deberta-v3-small", ["not supported", "nearest is bert"]),
+        ("microsoft/deberta-v3-small", ["Did you mean deberta-v2?", "--checkpoint"]),
+        ("deberta-v2-xlarge", ["Did you mean deberta-v2?"]),
+        ("microsoft/deberta-base", ["deberta is not supported", "nearest is deberta-v2, which reads v2 and v3"]),
         ("tinybert", ["nearest is bert, which takes every size"]),
         ("gpt2", ["not supported"]),
         ("brt", ["Did you mean bert?"]),
@@ -247,6 +249,7 @@ def test_models_lists_the_registry_with_one_line_each(capsys):
         "roberta",
         "xlm-roberta",
         "mpnet",
+        "deberta-v2",
         "tagger",
     ]
     assert "bundled: snips, clinc150" in lines[0]

@@ -243,7 +243,7 @@ def test_a_prado_learns_from_a_bert_and_from_a_prado_together_and_resumes(
 
 @pytest.mark.parametrize("name", ["hidden_weight", "attention_weight"])
 def test_a_projection_model_has_no_inside_to_compare(files: Path, teacher: Path, tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=rf"`{name}` is for tokens models .* Received: `{name}` with `model` prado"):
+    with pytest.raises(InputError, match=rf"`{name}` is for token models .* Received: `{name}` with `model` prado"):
         train(files, tmp_path / "out", teacher=[teacher], **{name: 0.1}, model="prado")
     assert not (tmp_path / "out").exists()
 

@@ -73,6 +73,8 @@ LIGHT = (
     "exporters/profiling/request.py",
     "exporters/report/tables.py",
     "exporters/request.py",
+    "exporters/request_checks.py",
+    "exporters/request_choices.py",
     "exporters/request_fields.py",
     "exporters/request_record.py",
     "models_tf/errors.py",

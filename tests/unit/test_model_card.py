@@ -154,6 +154,9 @@ def test_a_failed_gate_and_random_weights_are_said():
     assert "**a gate FAILED**" in card
     assert "- accuracy: too low" in card
     assert "The weights are random" in card
+    assert "There is no tokenizer" in card
+    assert "tokenizer.json" not in card
+    assert "```python" not in card
 
 
 def test_text_of_users_is_no_markup_anywhere():

@@ -96,7 +96,7 @@ def test_only_dense_kernels_of_layers_have_scores_and_their_rate_is_their_own() 
     movement = Movement(table, MovementSettings(kind="topk", keep=0.5, warmup=0.0, cooldown=0.5), steps=10)
     name = "layers.0.query.kernel"
     assert list(movement.scores) == [name + SCORE]
-    adam = AdamW(movement.scores, lambda _step: tf.constant(1e-3), weight_decay=0.5, clip_norm=0.0,
+    adam = AdamW(movement.scores, 1e-3, weight_decay=0.5, clip_norm=0.0,
                  paces=lambda step: {name + SCORE: (10.0, step)})  # fmt: skip
     movement.scores[name + SCORE].assign(tf.ones((4, 4)))
     adam.apply_gradients([(tf.fill((4, 4), 1e-5), movement.scores[name + SCORE])])
@@ -219,5 +219,5 @@ def test_a_setting_of_movement_pruning_that_cannot_work_is_one_line(
 def test_movement_pruning_needs_a_trained_token_model(files: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="`movement` needs `checkpoint`, a trained model to prune"):
         train(files, tmp_path / "out", movement="topk")
-    with pytest.raises(InputError, match=r"`movement` is for tokens models .* Received: `movement` with `model` prado"):
+    with pytest.raises(InputError, match=r"`movement` is for token models .* Received: `movement` with `model` prado"):
         train(files, tmp_path / "out", movement="topk", model="prado")

@@ -46,7 +46,7 @@ def test_parameters_begin_at_one_and_the_penalty_grows_with_the_layer() -> None:
 
 def test_parameters_are_clipped_after_every_step_and_have_a_rate_of_their_own() -> None:
     one = search(PowerSettings(rate=0.5), steps=4)
-    adam = AdamW({PARAMETERS: one.parameters}, lambda _step: tf.constant(1e-3), weight_decay=0.5, clip_norm=0.0,
+    adam = AdamW({PARAMETERS: one.parameters}, 1e-3, weight_decay=0.5, clip_norm=0.0,
                  paces=lambda step: {PARAMETERS: one.pace(1e-3, step)})  # fmt: skip
     optimizer = SearchOptimizer(adam, one)
     signs = np.where(np.arange(8) % 2, 1.0, -1.0).astype(np.float32)

@@ -1,14 +1,19 @@
 """The request refuses what cannot work, before any work, in one line with expected, received and remedy."""
 
+import functools
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from exporters.request import ExportRequest, parse_size, parse_targets
+from exporters.request import ExportRequest
+from exporters.request_choices import parse_size, parse_targets
+from exporters.training.request import TrainRequest
 from models_tf import limits, registry
 from models_tf.errors import InputError
+
+FILES = {"train": "train.tsv", "dev": "dev.tsv", "output": "out"}
 
 
 @pytest.mark.parametrize(
@@ -134,7 +139,6 @@ def test_numbers_of_numpy_are_numbers():
         ('{"model_type": "mobilebert"}', "tokens"),
         ('{"model_type": "gpt2"}', "tokens"),
         ('{"format": "export-mobile/1", "model": "prado"}', "projection"),
-        ("{", "projection"),
         ("[]", "projection"),
         (None, "projection"),
     ],
@@ -143,6 +147,21 @@ def test_the_kind_of_a_checkpoint_without_a_model_name_is_read_from_its_config(t
     if content is not None:
         (tmp_path / "config.json").write_text(content)
     assert ExportRequest(checkpoint=tmp_path).kind == kind
+
+
+@pytest.mark.parametrize("request_of", [ExportRequest, functools.partial(TrainRequest, **FILES)])
+def test_a_config_that_is_no_json_is_named_as_such(tmp_path, request_of):
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(InputError, match=r"config.json must be JSON. Received: "):
+        request_of(checkpoint=tmp_path)
+
+
+def test_a_training_takes_the_model_of_its_checkpoint(tmp_path):
+    assert TrainRequest(**FILES).model == "prado"
+    (tmp_path / "config.json").write_text('{"model_type": "distilbert"}')
+    assert TrainRequest(**FILES, checkpoint=tmp_path).model == "distilbert"
+    with pytest.raises(InputError, match=r"`checkpoint` is for token models .* with `model` prado"):
+        TrainRequest(**FILES, model="prado", checkpoint=tmp_path)
 
 
 def test_random_weights_have_an_output_folder_of_their_own():

@@ -14,8 +14,10 @@ from models_tf.folders import leftovers, open_folders, temporary
 ROOT = Path(__file__).parents[2]
 # A command whose library leaves a file behind, and which is then ended.
 ENDED = """
-import os, sys, tempfile
+import os, signal, sys, tempfile
 number = int(sys.argv.pop())
+if number == signal.SIGHUP:
+    signal.signal(number, signal.SIG_DFL)  # under nohup it is ignored
 from exporters.commands import models
 def run(options, terminal):
     open(os.path.join(os.environ["TMPDIR"], "library"), "w").close()

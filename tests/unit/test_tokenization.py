@@ -178,9 +178,8 @@ def test_a_line_separator_can_be_a_token() -> None:
         (
             {},
             (
-                "The checkpoint must have tokenizer.json, spiece.model or sentencepiece.bpe.model (SentencePiece), "
-                "vocab.txt (WordPiece), or "
-                "vocab.json and merges.txt. "
+                "The checkpoint must have tokenizer.json, spiece.model, sentencepiece.bpe.model or spm.model "
+                "(SentencePiece), vocab.txt (WordPiece), or vocab.json and merges.txt. "
                 "Received: none"
             ),
         ),

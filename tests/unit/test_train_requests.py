@@ -46,7 +46,7 @@ ROWS: dict[str, Any] = {"checkpoint": "bert", "data": "d.tsv"}
         (TrainRequest, {**FILES, "model": "bert", "movement": "all"}, "`movement` must be one of"),
         (TrainRequest, {**FILES, "model": "bert", "task": "poetry"}, "A task with data must be one of"),
         (TrainRequest, {**FILES, "model": "nobody"}, "Unknown model"),
-        (TrainRequest, {**FILES, "vocab": "v"}, "`vocab` is for tokens models"),
+        (TrainRequest, {**FILES, "vocab": "v"}, "`vocab` is for token models"),
         (TrainRequest, {**FILES, "swap": 1.5}, "`swap` must be 0.0 to 1.0. Received: 1.5."),
         (TrainRequest, {**FILES, "unlabelled": "u.txt"}, "`unlabelled` needs `teacher` or `teacher_logits`"),
         (TrainRequest, {**FILES, "model": "sgnn", "swap": 0.1}, "`swap` is for models that read the order of tokens"),
@@ -118,7 +118,8 @@ MANY: list[dict[str, Any]] = [
         "epochs": 3, "batch_size": 4, "learning_rate": 0.25, "label_smoothing": 0.125, "average": 0.5, "patience": 2,
         "save_minutes": 7.5, "seed": 11, "teacher": (Path("one"), Path("two")), "teacher_weight": 0.75,
         "temperature": 1.5, "multi_label": True, "label_separator": ";", "features": "mixed", "distortion": 0.5,
-        "swap": 0.25, "class_weights": "balanced", "unlabelled": Path("u.txt"),
+        "swap": 0.25, "class_weights": "balanced", "unlabelled": Path("u.txt"), "accumulate": 4,
+        "tensorboard": "logs", "distribute": "mirrored",
     },
     {"teacher_logits": Path("t.npy")},
     {

@@ -34,6 +34,7 @@ from support.token_training import (
     Lines,
     sentence,
     weights_of,
+    write_questions,
     write_task,
 )
 from support.token_training import train as train_model
@@ -267,25 +268,8 @@ def test_token_classification_learns(files: Path, tmp_path: Path) -> None:
     assert checkpoint.load(tmp_path / "m").labels == ["B-x", "B-y", "O"]
 
 
-def squad(generator: random.Random, count: int) -> dict[str, Any]:
-    paragraphs = []
-    for number in range(count):
-        label = generator.randrange(2)
-        context = sentence(generator, label)
-        answer = next(word for word in context.split() if word in (*GOOD, *BAD))
-        question = {
-            "id": str(number),
-            "question": "w0 w1",
-            "answers": [{"text": answer, "answer_start": context.index(answer)}],
-        }
-        paragraphs.append({"context": context, "qas": [question]})
-    return {"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}
-
-
 def test_question_answering_learns_with_a_teacher_of_its_kind(files: Path, tmp_path: Path) -> None:
-    generator = random.Random(0)
-    for name, count in (("train", 160), ("dev", 32)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(squad(generator, count)))
+    write_questions(tmp_path, random.Random(0), train_rows=160, dev_rows=32)
     rows = {"train": tmp_path / "train.json", "dev": tmp_path / "dev.json", "task": "question-answering"}
     result = train(files, tmp_path / "m", **rows, **FAST, epochs=8)
     assert result["metric"] == "f1"
@@ -325,7 +309,8 @@ def test_a_head_of_several_labels_learns_to_give_one_and_does_not_teach(files: P
     ("fields", "expected"),
     [
         ({"distortion": 0.1}, "`distortion` is for projection models (prado, sgnn)"),
-        ({"multi_label": True}, "`multi_label` is for projection models"),
+        ({"multi_label": True, "task": "regression"}, "`multi_label` is for `task` classification"),
+        ({"label_separator": ";"}, "`label_separator` needs `multi_label`"),
         ({"class_weights": "none"}, "`class_weights` is for projection models"),
         ({"transfer": "joint"}, "`transfer` needs `teacher`"),
         ({"transfer_epochs": 2}, "`transfer_epochs` needs `transfer`"),
@@ -353,7 +338,7 @@ def test_a_field_of_a_token_model_that_cannot_work_is_one_line(
 
 
 def test_fields_of_token_models_are_refused_for_projection_models(files: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"`vocab` is for tokens models \(mobilebert.*with `model` prado"):
+    with pytest.raises(InputError, match=r"`vocab` is for token models \(mobilebert.*with `model` prado"):
         train(files, tmp_path / "out", vocab=files, model="prado")
 
 

@@ -19,11 +19,10 @@ from models_tf.training.progress import Silent
 from models_tf.training.projection_learner import ProjectionLearner
 from models_tf.training.schedule import WarmupCosine
 from support.projection_training import OVERRIDES
-from support.token_training import KilledAt, KilledError, train, write_task
+from support.token_training import KilledAt, KilledError, train, write_tags, write_task
 
 DROPOUT = {"hidden_dropout_prob": 0.2, "attention_probs_dropout_prob": 0.2}
 SGNN = ("hidden_size=6", "hidden_layers=2", "projection.feature_size=16")
-TAGS = {"good": "B-good", "great": "B-good", "bad": "B-bad", "poor": "B-bad"}
 Fields = dict[str, Any]
 
 
@@ -31,10 +30,9 @@ Fields = dict[str, Any]
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Labelled texts, the same words with tags, and texts without labels."""
     folder = write_task(tmp_path_factory.mktemp("bits"), random.Random(9), train_rows=64)
+    write_tags(folder)
     for name in ("train", "dev"):
         texts = [line.split("\t")[0] for line in (folder / f"{name}.tsv").read_text().splitlines()[1:]]
-        words = ("".join(f"{word}\t{TAGS.get(word, 'O')}\n" for word in text.split()) + "\n" for text in texts)
-        (folder / f"{name}.conll").write_text("".join(words))
         (folder / f"{name}.txt").write_text("\n".join(texts) + "\n")
     return folder
 

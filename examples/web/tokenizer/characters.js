@@ -31,6 +31,9 @@ const PAGES = new Array(0x1100).fill(EMPTY);
 const LOWERED = new Map();
 const CANONICALS = new Map();
 const COMPATIBLES = new Map();
+// By the two code points that become one, as one number.
+const COMPOSED = new Map();
+const POINTS = 0x110000;
 
 function readTables(text) {
   const values = new Uint8Array(128);
@@ -94,11 +97,28 @@ function readTables(text) {
     }
   }
 
+  function composed() {
+    const found = [];
+    let point = 0;
+    for (let count = number(); count > 0; count--) {
+      point += number();
+      for (let more = number(); more >= 0; more--) found.push(point++);
+    }
+    // Short ones first: longer ones begin with them.
+    found.sort((a, b) => CANONICALS.get(a).length - CANONICALS.get(b).length);
+    for (const one of found) {
+      const [first, ...others] = CANONICALS.get(one);
+      const last = others.pop();
+      COMPOSED.set(others.reduce((made, part) => COMPOSED.get(made * POINTS + part), first) * POINTS + last, one);
+    }
+  }
+
   for (let bit = WHITESPACE; bit <= WORD; bit <<= 1) runs(bit, 0);
   lower();
   parts(LOWERED, LOWER);
   parts(CANONICALS, CANONICAL);
   parts(COMPATIBLES, COMPATIBLE);
+  composed();
   runs(0, ORDER_SHIFT);
   runs(0, GRAPHEME_SHIFT);
   if (at !== text.length) throw new Error("The Unicode tables must end here.");
@@ -143,4 +163,15 @@ export function decomposed(point, compatible) {
   const found = [0x1100 + Math.floor(syllable / 588), 0x1161 + Math.floor((syllable % 588) / 28)];
   if (last) found.push(0x11a7 + last);
   return found;
+}
+
+// The one code point that two become, or -1.
+export function composed(first, second) {
+  const consonant = first - 0x1100;
+  const vowel = second - 0x1161;
+  if (consonant >= 0 && consonant < 19 && vowel >= 0 && vowel < 21) return 0xac00 + (consonant * 21 + vowel) * 28;
+  const syllable = first - 0xac00;
+  const last = second - 0x11a7;
+  if (syllable >= 0 && syllable < 11172 && syllable % 28 === 0 && last > 0 && last < 28) return first + last;
+  return COMPOSED.get(first * POINTS + second) ?? -1;
 }

@@ -4,6 +4,12 @@ import { CharacterMap } from "./character_map.js";
 import { shown } from "./node.js";
 import { Text, pointsOf } from "./text.js";
 
+// Regular expressions that published tokenizers have, by hand: what \s means differs between languages.
+const PATTERNS = new Map([
+  [" {2,}", spaces],
+  ["\\s{2,}|[\\n\\r\\t]", whiteSpaces],
+]);
+
 // The steps of `normalizer` in tokenizer.json: functions that change a text in place.
 export function readNormalizers(node) {
   const steps = [];
@@ -25,6 +31,10 @@ function addSteps(steps, node) {
     case "NFD":
     case "NFKD":
       steps.push((text) => decompose(text, type === "NFKD"));
+      return;
+    case "NFC":
+    case "NFKC":
+      steps.push((text) => compose(text, type === "NFKC"));
       return;
     case "StripAccents":
       steps.push((text) => remove(text, characters.COMBINING));
@@ -48,7 +58,8 @@ function addSteps(steps, node) {
     }
     default:
       throw node.error(
-        "must be BertNormalizer, NFD, NFKD, StripAccents, Lowercase, Strip, Replace, Precompiled or a Sequence of them",
+        "must be BertNormalizer, NFD, NFKD, NFC, NFKC, StripAccents, Lowercase, Strip, Replace, Precompiled or a Sequence " +
+          "of them",
         shown(type),
       );
   }
@@ -131,28 +142,68 @@ function remove(text, property) {
   text.size = size;
 }
 
-// Decomposes, then orders the marks after each letter. As in `tokenizers`, places do not move with the marks: the first
-// part of each old character, wherever it ends up, takes the next place, and a further part has the place that was
-// given last.
 function decompose(text, compatible) {
   let first = 0;
   while (first < text.size && isStable(text.points[first], compatible)) first++;
   if (first === text.size) return;
+  const { out, more } = decomposition(text, compatible);
+  place(text, out, more);
+}
+
+// Below U+0300 all is composed already, and no mark stands there that could join a letter.
+function compose(text, compatible) {
+  const plain = compatible ? 0x80 : 0x300;
+  let first = 0;
+  while (first < text.size && text.points[first] < plain) first++;
+  if (first === text.size) return;
+  const { out, more } = decomposition(text, compatible);
+  let size = 0;
+  let start = -1; // of what marks may join
+  let order = 0; // of the mark before, if it joined nothing
+  for (let i = 0; i < out.size; i++) {
+    const point = out.points[i];
+    const own = characters.orderOf(point);
+    const joined = start >= 0 && (order === 0 || order < own) ? characters.composed(out.points[start], point) : -1;
+    if (joined >= 0) {
+      out.points[start] = joined;
+      more[start] += more[i] - 1;
+      continue;
+    }
+    if (own === 0) start = size;
+    order = own;
+    out.points[size] = point;
+    more[size++] = more[i];
+  }
+  out.size = size;
+  place(text, out, more);
+}
+
+// The parts of all characters, with the marks after each letter in order, and for each part 0, or 1 for a further part of
+// a character.
+function decomposition(text, compatible) {
   const out = new Text(text.size + 16);
-  const isMore = [];
+  const more = [];
   for (let i = 0; i < text.size; i++) {
     const parts = text.points[i] < 128 ? null : characters.decomposed(text.points[i], compatible);
     const count = parts === null ? 1 : parts.length;
     for (let j = 0; j < count; j++) {
-      isMore.push(j > 0);
+      more.push(j > 0 ? 1 : 0);
       out.add(parts === null ? text.points[i] : parts[j], 0, 0);
     }
   }
-  sortMarks(out, isMore);
-  for (let i = 0, old = 0; i < out.size; i++) {
-    if (!isMore[i]) old++;
-    out.starts[i] = text.starts[old - 1];
-    out.ends[i] = text.ends[old - 1];
+  sortMarks(out, more);
+  return { out, more };
+}
+
+// Puts `out` in place of a text. As in `tokenizers`, places do not move with the marks: each character takes the next
+// place of the old text and passes over as many as it joins, `-more`; a further part, 1, has the place given last.
+function place(text, out, more) {
+  let old = 0;
+  for (let i = 0; i < out.size; i++) {
+    const at = more[i] > 0 ? old - 1 : old;
+    out.starts[i] = text.starts[at];
+    out.ends[i] = text.ends[at];
+    old += 1 - more[i];
   }
   text.take(out);
 }
@@ -162,7 +213,7 @@ function isStable(point, compatible) {
 }
 
 // Stable, and by counting: a long run of marks must not take long.
-function sortMarks(out, isMore) {
+function sortMarks(out, more) {
   const { points } = out;
   for (let start = 0; start < out.size; start++) {
     if (characters.orderOf(points[start]) === 0) continue;
@@ -174,13 +225,13 @@ function sortMarks(out, isMore) {
     }
     if (!sorted) {
       const marks = points.slice(start, end);
-      const more = isMore.slice(start, end);
+      const further = more.slice(start, end);
       let to = start;
       for (let order = 1; order < 64 && to < end; order++) {
         for (let i = 0; i < marks.length; i++) {
           if (characters.orderOf(marks[i]) !== order) continue;
           points[to] = marks[i];
-          isMore[to++] = more[i];
+          more[to++] = further[i];
         }
       }
     }
@@ -230,27 +281,44 @@ function replace(node) {
   const content = pointsOf(node.get("content").text());
   if (!pattern.get("Regex").isNull()) {
     const regex = pattern.get("Regex").text();
-    if (regex !== " {2,}") throw pattern.error('must be a text or the pattern " {2,}"', shown(regex));
-    return (text) => replaceAll(text, [32, 32], true, content);
+    const matched = PATTERNS.get(regex);
+    if (matched === undefined) {
+      throw pattern.error(`must be a text or one of the patterns ${[...PATTERNS.keys()].join(" and ")}`, shown(regex));
+    }
+    return (text) => replaceAll(text, matched, content);
   }
   const wanted = pointsOf(pattern.get("String").text());
   if (wanted.length === 0) throw pattern.error("must not be empty", '""');
-  return (text) => replaceAll(text, wanted, false, content);
+  return (text) => replaceAll(text, (at) => (text.matches(at, wanted) ? at + wanted.length : at), content);
 }
 
-function replaceAll(text, wanted, more, content) {
+// `matched` gives the end of the match that begins at a point, or the point itself.
+function replaceAll(text, matched, content) {
   let first = 0;
-  while (first < text.size && !(text.points[first] === wanted[0] && text.matches(first, wanted))) first++;
+  while (first < text.size && matched(first, text) === first) first++;
   if (first >= text.size) return;
   const out = new Text(text.size);
   for (let i = 0; i < text.size; ) {
-    if (i < first || !text.matches(i, wanted)) {
+    const end = i < first ? i : matched(i, text);
+    if (end === i) {
       out.addFrom(text, i++);
       continue;
     }
-    i += wanted.length;
-    while (more && i < text.size && text.points[i] === wanted[0]) i++;
+    i = end;
     for (const point of content) out.add(point, text.starts[i - 1], text.ends[i - 1]);
   }
   text.take(out);
+}
+
+function spaces(at, { points, size }) {
+  let end = at;
+  while (end < size && points[end] === 32) end++;
+  return end - at < 2 ? at : end;
+}
+
+function whiteSpaces(at, { points, size }) {
+  let end = at;
+  while (end < size && characters.is(points[end], characters.WHITESPACE)) end++;
+  if (end - at >= 2) return end;
+  return [9, 10, 13].includes(points[at]) ? at + 1 : at;
 }

@@ -16,7 +16,7 @@ from exporters.formats.onnx.tensors import OnnxGraph
 from exporters.formats.onnx.walk import STANDARD, full_name, nodes_of
 from exporters.formats.texts import takes_bytes
 from quantize.int4 import is_dense_fit, is_table_fit
-from quantize.onnx.operators import BIAS, DYNAMIC, LINEAR, LOOKUP, SCALE_KEEPING, WEIGHTED, is_grouped
+from quantize.onnx.operators import BIAS, DYNAMIC, LINEAR, LOOKUP, MATRIX, SCALE_KEEPING, WEIGHTED, is_grouped
 from quantize.onnx.passes.prepend_projection import OP_TYPE as PROJECTION
 from quantize.onnx.regions import float_region
 
@@ -122,10 +122,12 @@ def _check_constant(graph: OnnxGraph, node: Any, position: int, dequantize: Any)
             yield f"a constant of {node.op_type} is {values.dtype.name}, not 8 bits"
         return
     axis = _channel_axis(node, values.ndim)
+    matrices = node.op_type == "MatMul" and values.ndim > MATRIX  # several have one scale
+    channels = 1 if matrices else values.shape[axis]
     if values.dtype != np.int8:
         yield f"weights of {node.op_type} are {values.dtype.name}, not int8"
-    elif scale.size != values.shape[axis] or (scale.size > 1 and _axis(dequantize) % values.ndim != axis):
-        yield f"weights of {node.op_type} have {scale.size} scales for {values.shape[axis]} channels"
+    elif scale.size != channels or (scale.size > 1 and _axis(dequantize) % values.ndim != axis):
+        yield f"weights of {node.op_type} have {scale.size} scales for {channels} channels"
     elif any(np.any(item) for item in zero):
         yield f"weights of {node.op_type} are not symmetric: a zero point differs from 0"
 

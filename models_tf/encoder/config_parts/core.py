@@ -21,7 +21,7 @@ class Core:
     PyTorch's MobileBERT has different defaults for the two.
 
     `norm_before_projection`: positions, segments and norm are as wide as the word embedding, which is projected last,
-    as in ALBERT.
+    as in ALBERT. `sum_before_projection`: positions and segments are, and the norm comes last, as in DeBERTa.
     """
 
     vocab_size: int
@@ -36,10 +36,12 @@ class Core:
     outer_norm_epsilon: float = 1e-12
     trigram: bool = False
     norm_before_projection: bool = False
+    sum_before_projection: bool = False  # by a kernel without a bias
     pooler: bool = True  # a dense layer on the first token; without it the pooled vector is that token
     pooler_activation: str = "tanh"
     pools_base: bool = True  # whether a model without a head gives a pooled vector
     max_positions: int = 512
+    has_positions: bool = True  # a table of them; without it `max_positions` is still the longest input
     num_segments: int = 2  # 0: there is no table of segments
     hidden_dropout: float = 0.0
     attention_dropout: float = 0.0
@@ -52,7 +54,8 @@ class Core:
         check_whole(self, "vocab_size", 1, MAX_IDS)
         check_whole(self, "num_layers", 1, MAX_LAYERS)
         check_whole(self, "num_segments", 0, MAX_SIZE)
-        check_flags(self, ("trigram", "pooler", "pools_base", "norm_before_projection"))
+        check_flags(self, ("trigram", "pooler", "pools_base", "norm_before_projection", "has_positions"))
+        check_flags(self, ("sum_before_projection",))
         check_choice(self, "activation", ACTIVATIONS)
         check_choice(self, "pooler_activation", ACTIVATIONS)
         check_choice(self, "norm", NORMS)
@@ -68,6 +71,10 @@ class Core:
             raise ValueError(f"`pad_id` must be below `vocab_size`. Received: {self.pad_id!r}.")
         if self.norm_before_projection and self.trigram:
             raise ValueError("`norm_before_projection` is for embeddings without trigrams. Received: both.")
+        if not self.has_positions and (self.trigram or self.norm != LAYER_NORM):
+            raise ValueError("`has_positions` may be false with layer norms and without trigrams. Received: others.")
+        if self.sum_before_projection and (self.trigram or self.norm_before_projection):
+            raise ValueError("`sum_before_projection` is for a sum without trigrams and norm. Received: one of them.")
 
     @property
     def projects_embedding(self) -> bool:
@@ -82,11 +89,15 @@ class Core:
         found: Shapes = {"word_embedding": (self.vocab_size, self.embedding_size)}
         if self.projects_embedding:
             found |= dense("embedding_projection", self.embedding_size * (3 if self.trigram else 1), self.hidden_size)
-        width = self.embedding_size if self.norm_before_projection else self.hidden_size
-        found["position_embedding"] = (self.max_positions, width)
+        if self.sum_before_projection:
+            found.pop("embedding_projection.bias", None)
+        narrow = self.norm_before_projection or self.sum_before_projection
+        width = self.embedding_size if narrow else self.hidden_size
+        if self.has_positions:
+            found["position_embedding"] = (self.max_positions, width)
         if self.num_segments:
             found["segment_embedding"] = (self.num_segments, width)
-        return found | norm("embedding_norm", width)
+        return found | norm("embedding_norm", self.embedding_size if self.norm_before_projection else self.hidden_size)
 
     def head_shapes(self, head: Head) -> Shapes:
         """What stands behind the last layer."""

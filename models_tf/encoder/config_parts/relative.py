@@ -20,7 +20,8 @@ class Relative(Sharing):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_flags(self, ("relative_positions",))
-        if self.relative_positions and (self.kept_heads or self.has_ghosts or self.retention):
+        others = self.kept_heads or self.has_ghosts or self.retention or not self.has_positions
+        if self.relative_positions and others:
             raise ValueError(
                 "`relative_positions` is for layers with all heads and tokens, without ghosts. Received: others."
             )

@@ -17,6 +17,7 @@ from models_tf.encoder.rewrites.equalize import equalize
 from models_tf.encoder.rewrites.fold_norms import fold_norms
 from models_tf.encoder.rewrites.ghosts import fold_ghosts
 from models_tf.encoder.rewrites.layers import drop_unread, first_token_only, fuse_input
+from models_tf.encoder.rewrites.relative import fold_distances
 
 FOLDS = ("full", "safe", "off")
 FULL, SAFE, OFF = FOLDS
@@ -55,6 +56,7 @@ def apply(
     if one_segment or not network.takes_segments:
         step("bake_segment", bake_segment(network))
     step("drop_unread", drop_unread(network))
+    step("fold_distances", fold_distances(network, max_seq_len))
     step("fold_ghosts", fold_ghosts(network))
     step("first_token_only", first_token_only(network))
     folded, skips = fold_norms(network, keep_skips=fold == SAFE)

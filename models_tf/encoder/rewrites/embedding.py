@@ -32,11 +32,14 @@ def trigram_convolution(network: Network) -> Network:
 
 
 def cut_positions(network: Network, max_seq_len: int) -> Network:
-    """Requires: a position for every token. Ensures: exactly `max_seq_len` positions."""
-    table = network.tensors["position_embedding"]
-    if not 1 <= max_seq_len <= len(table):
-        raise ValueError(f"The sequence length must be 1 to {len(table)}, the positions. Received: {max_seq_len}.")
-    return network if len(table) == max_seq_len else network.change({"position_embedding": table[:max_seq_len]})
+    """Requires: a position for every token. Ensures: exactly `max_seq_len` positions, if there is a table of them."""
+    table = network.tensors.get("position_embedding")
+    most = network.config.max_positions if table is None else len(table)
+    if not 1 <= max_seq_len <= most:
+        raise ValueError(f"The sequence length must be 1 to {most}, the positions. Received: {max_seq_len}.")
+    if table is None or most == max_seq_len:
+        return network
+    return network.change({"position_embedding": table[:max_seq_len]})
 
 
 def end_at_padding(network: Network) -> Network:
@@ -64,5 +67,6 @@ def bake_segment(network: Network, segment: int = 0) -> Network:
     table = draft.pop("segment_embedding")
     if table is None or not 0 <= segment < len(table):
         raise ValueError(f"The segment must be a row of the segment table. Received: {segment}.")
-    draft["position_embedding"] = draft["position_embedding"] + table[segment]
+    every = "position_embedding" if "position_embedding" in draft else "word_embedding"
+    draft[every] = draft[every] + table[segment]
     return draft.result()

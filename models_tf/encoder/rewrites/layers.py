@@ -30,12 +30,15 @@ def first_token_only(network: Network) -> Network:
 
 
 def fuse_input(network: Network) -> Network:
-    """Requires: nothing. Ensures: all parts of a layer that read its input are columns of one matrix, `fused_input`.
+    """Requires: nothing; if a table of relative positions goes through the same kernels, the network is returned
+    unchanged. Ensures: all parts of a layer that read its input are columns of one matrix, `fused_input`.
 
     If the last layer computes only the first token, parts needed for that token alone stay separate, unless other
     layers use the same weights and need them fused.
     """
     config, draft = network.config, Draft(network)
+    if "relative_embedding" in network.tensors:
+        return network
     last = config.weights_of(config.num_layers - 1)
     is_shared = sum(config.weights_of(layer) == last for layer in range(config.num_layers)) > 1
     for layer in config.first_uses:

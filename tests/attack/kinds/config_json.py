@@ -13,7 +13,7 @@ from tests.attack.readers import read_checkpoint
 from tests.attack.values import document_bytes, wrong_value
 
 MODELS = ("bert", "mobilebert", "powerbert", "albert", "ghostbert", "tagger", "squad")
-MODELS += ("distilbert", "electra", "roberta", "xlm-roberta", "mpnet")
+MODELS += ("distilbert", "electra", "roberta", "xlm-roberta", "mpnet", "deberta-v2")
 _EXTRA = (
     "id2label", "label2id", "num_labels", "problem_type", "architectures", "hidden_act", "layer_norm_eps",
     "type_vocab_size", "pad_token_id", "classifier_dropout", "torch_dtype", "export_mobile_kept_heads",

@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +82,11 @@ def sentencepiece(rng: random.Random, folder: Path) -> Outcome:
     return tokenize(rng, case, "albert", what)
 
 
-def xlm_roberta(rng: random.Random, folder: Path) -> Outcome:
-    """sentencepiece.bpe.model: bytes, ALBERT's file with its name, beside another vocabulary."""
-    case = Case.of("tokenizer: sentencepiece.bpe.model", folder)
-    place = materials.copy("xlm-pieces", case.inputs)
-    content = (place / "sentencepiece.bpe.model").read_bytes()
+def pieces(material: str, name: str, rng: random.Random, folder: Path) -> Outcome:
+    """A file of SentencePiece of another family: bytes, ALBERT's file with its name, beside another vocabulary."""
+    case = Case.of(f"tokenizer: {name}", folder)
+    place = materials.copy(material, case.inputs)
+    content = (place / name).read_bytes()
     choice = rng.random()
     if choice < 0.8:
         what, changed = damage(rng, content)
@@ -93,13 +94,13 @@ def xlm_roberta(rng: random.Random, folder: Path) -> Outcome:
         what, changed = "ALBERT's", (GOLDEN / "spiece.model").read_bytes()
     else:
         what, changed = "as it is", content
-    (place / "sentencepiece.bpe.model").write_bytes(changed)
+    (place / name).write_bytes(changed)
     if rng.random() < 0.2:
         materials.copy("bert/vocab.txt", place, "vocab.txt")
         what += ", with vocab.txt"
     if rng.random() < 0.9:
-        return tokenize(rng, case, "xlm-pieces", what)
-    return read_checkpoint(rng, case, "xlm-pieces", what)
+        return tokenize(rng, case, material, what)
+    return read_checkpoint(rng, case, material, what)
 
 
 def byte_pairs(rng: random.Random, folder: Path) -> Outcome:
@@ -164,7 +165,8 @@ KINDS: dict[str, Kind] = {
     "tokenizer vocab": vocabulary,
     "tokenizer json": settings,
     "tokenizer spiece": sentencepiece,
-    "tokenizer xlm-roberta": xlm_roberta,
+    "tokenizer xlm-roberta": partial(pieces, "xlm-pieces", "sentencepiece.bpe.model"),
+    "tokenizer deberta": partial(pieces, "deberta-pieces", "spm.model"),
     "tokenizer byte pairs": byte_pairs,
 }
 SHARES = {

@@ -1,6 +1,8 @@
 package exportmobile;
 
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
 
 /**
  * Properties of code points as the `tokenizers` package has them.
@@ -37,6 +39,8 @@ final class Characters {
   private static final Parts LOWERED;
   private static final Parts CANONICALS;
   private static final Parts COMPATIBLES;
+  // By the two code points that become one.
+  private static final Map<Long, Integer> COMPOSED = new HashMap<>();
 
   static {
     Arrays.fill(PAGES, EMPTY);
@@ -45,6 +49,7 @@ final class Characters {
     LOWERED = in.lower(LOWER);
     CANONICALS = in.parts(CANONICAL);
     COMPATIBLES = in.parts(COMPATIBLE);
+    in.composed(CANONICALS);
     in.runs(0, ORDER_SHIFT);
     in.runs(0, GRAPHEME_SHIFT);
     in.finish();
@@ -103,6 +108,22 @@ final class Characters {
       System.arraycopy(more, 0, found, size, more.length);
     }
     return found;
+  }
+
+  /** The one code point that two become, or -1. */
+  static int composed(int first, int second) {
+    int consonant = first - 0x1100;
+    int vowel = second - 0x1161;
+    if (consonant >= 0 && consonant < 19 && vowel >= 0 && vowel < 21) return 0xAC00 + (consonant * 21 + vowel) * 28;
+    int syllable = first - 0xAC00;
+    int last = second - 0x11A7;
+    if (syllable >= 0 && syllable < 11172 && syllable % 28 == 0 && last > 0 && last < 28) return first + last;
+    Integer found = COMPOSED.get(pair(first, second));
+    return found == null ? -1 : found;
+  }
+
+  private static long pair(int first, int second) {
+    return (long) first << 32 | second;
   }
 
   /** What code points become, in order of the code points. */
@@ -198,6 +219,27 @@ final class Characters {
         set(point, bit);
       }
       return new Parts(points, parts);
+    }
+
+    /** Short ones first: longer ones begin with them. */
+    void composed(Parts parts) {
+      int[] points = new int[2048];
+      int size = 0;
+      int point = 0;
+      for (int count = number(); count > 0; count--) {
+        point += number();
+        for (int more = number(); more >= 0; more--) points[size++] = point++;
+      }
+      for (int length = 2, left = size; left > 0; length++) {
+        for (int i = 0; i < size; i++) {
+          int[] own = parts.of(points[i]);
+          if (own.length != length) continue;
+          int first = own[0];
+          for (int j = 1; j < length - 1; j++) first = Characters.composed(first, own[j]);
+          COMPOSED.put(pair(first, own[length - 1]), points[i]);
+          left--;
+        }
+      }
     }
 
     private void set(int point, int value) {

@@ -5,6 +5,9 @@ import java.util.List;
 
 /** The steps that a text goes through before it is split, each as the `tokenizers` package does it. */
 final class Normalizers {
+  private static final String SPACES = " {2,}";
+  private static final String WHITE_SPACES = "\\s{2,}|[\\n\\r\\t]";
+
   private Normalizers() {}
 
   /** One step; changes the text in place. */
@@ -34,6 +37,11 @@ final class Normalizers {
         boolean compatible = type.equals("NFKD");
         steps.add(text -> decompose(text, compatible));
         return;
+      case "NFC":
+      case "NFKC":
+        boolean merges = type.equals("NFKC");
+        steps.add(text -> compose(text, merges));
+        return;
       case "StripAccents":
         steps.add(text -> remove(text, Characters.COMBINING));
         return;
@@ -54,8 +62,8 @@ final class Normalizers {
         return;
       default:
         throw node.error(
-            "must be BertNormalizer, NFD, NFKD, StripAccents, Lowercase, Strip, Replace, Precompiled or a Sequence of"
-                + " them",
+            "must be BertNormalizer, NFD, NFKD, NFC, NFKC, StripAccents, Lowercase, Strip, Replace, Precompiled or a"
+                + " Sequence of them",
             Node.shown(type));
     }
   }
@@ -136,32 +144,82 @@ final class Normalizers {
     text.size = size;
   }
 
-  /**
-   * Decomposes, then orders the marks after each letter.
-   *
-   * <p>As in `tokenizers`, places do not move with the marks: the first part of each old character, wherever it ends
-   * up, takes the next place, and a further part has the place that was given last.
-   */
+  /** Decomposes, then orders the marks after each letter. */
   static void decompose(Text text, boolean compatible) {
     int first = 0;
     while (first < text.size && isStable(text.points[first], compatible)) first++;
     if (first == text.size) return;
-    Text out = new Text(text.size + 16);
-    boolean[] isMore = new boolean[text.size + 16];
-    for (int i = 0; i < text.size; i++) {
-      int[] parts = text.points[i] < 128 ? null : Characters.decomposed(text.points[i], compatible);
-      int count = parts == null ? 1 : parts.length;
-      if (out.size + count > isMore.length) isMore = java.util.Arrays.copyOf(isMore, (out.size + count) * 2);
-      for (int j = 0; j < count; j++) {
-        isMore[out.size] = j > 0;
-        out.add(parts == null ? text.points[i] : parts[j], 0, 0);
+    Parts parts = new Parts(text, compatible);
+    place(text, parts.out, parts.more);
+  }
+
+  /** Below U+0300 all is composed already, and no mark stands there that could join a letter. */
+  private static void compose(Text text, boolean compatible) {
+    int plain = compatible ? 0x80 : 0x300;
+    int first = 0;
+    while (first < text.size && text.points[first] < plain) first++;
+    if (first == text.size) return;
+    Parts parts = new Parts(text, compatible);
+    Text out = parts.out;
+    int[] more = parts.more;
+    int size = 0;
+    int start = -1; // of what marks may join
+    int order = 0; // of the mark before, if it joined nothing
+    for (int i = 0; i < out.size; i++) {
+      int point = out.points[i];
+      int own = Characters.order(point);
+      boolean reaches = start >= 0 && (order == 0 || order < own);
+      int joined = reaches ? Characters.composed(out.points[start], point) : -1;
+      if (joined >= 0) {
+        out.points[start] = joined;
+        more[start] += more[i] - 1;
+        continue;
       }
+      if (own == 0) start = size;
+      order = own;
+      out.points[size] = point;
+      more[size++] = more[i];
     }
-    sortMarks(out, isMore);
+    out.size = size;
+    place(text, out, more);
+  }
+
+  /**
+   * The parts of all characters, with the marks after each letter in order; `more` is 0 for each, or 1 for a further
+   * part of a character.
+   */
+  private static final class Parts {
+    final Text out;
+    int[] more;
+
+    Parts(Text text, boolean compatible) {
+      out = new Text(text.size + 16);
+      more = new int[text.size + 16];
+      for (int i = 0; i < text.size; i++) {
+        int[] parts = text.points[i] < 128 ? null : Characters.decomposed(text.points[i], compatible);
+        int count = parts == null ? 1 : parts.length;
+        if (out.size + count > more.length) more = java.util.Arrays.copyOf(more, (out.size + count) * 2);
+        for (int j = 0; j < count; j++) {
+          more[out.size] = j > 0 ? 1 : 0;
+          out.add(parts == null ? text.points[i] : parts[j], 0, 0);
+        }
+      }
+      sortMarks(out, more);
+    }
+  }
+
+  /**
+   * Puts `out` in place of a text.
+   *
+   * <p>As in `tokenizers`, places do not move with the marks: each character takes the next place of the old text and
+   * passes over as many as it joins, `-more`; a further part, 1, has the place given last.
+   */
+  private static void place(Text text, Text out, int[] more) {
     for (int i = 0, old = 0; i < out.size; i++) {
-      if (!isMore[i]) old++;
-      out.starts[i] = text.starts[old - 1];
-      out.ends[i] = text.ends[old - 1];
+      int at = more[i] > 0 ? old - 1 : old;
+      out.starts[i] = text.starts[at];
+      out.ends[i] = text.ends[at];
+      old += 1 - more[i];
     }
     text.take(out);
   }
@@ -171,7 +229,7 @@ final class Normalizers {
   }
 
   /** Stable, by insertion for the usual few marks and by counting for a long run, so that no text takes long. */
-  private static void sortMarks(Text out, boolean[] isMore) {
+  private static void sortMarks(Text out, int[] more) {
     for (int start = 0; start < out.size; start++) {
       if (Characters.order(out.points[start]) == 0) continue;
       int end = start + 1;
@@ -182,13 +240,13 @@ final class Normalizers {
       }
       if (!sorted) {
         int[] points = java.util.Arrays.copyOfRange(out.points, start, end);
-        boolean[] more = java.util.Arrays.copyOfRange(isMore, start, end);
+        int[] further = java.util.Arrays.copyOfRange(more, start, end);
         int to = start;
         for (int order = 1; order < 64 && to < end; order++) {
           for (int i = 0; i < points.length; i++) {
             if (Characters.order(points[i]) != order) continue;
             out.points[to] = points[i];
-            isMore[to++] = more[i];
+            more[to++] = further[i];
           }
         }
       }
@@ -231,35 +289,56 @@ final class Normalizers {
     if (start > 0 || end < text.size) text.take(text.slice(start, end));
   }
 
-  /** A text, or two spaces and more, which is the only pattern that published tokenizers of this kind have. */
+  /** A text, or a pattern that published tokenizers have, by hand: what \s means differs between languages. */
   private static Step replace(Node node) {
     Node pattern = node.get("pattern");
     int[] content = points(node.get("content").text());
     if (!pattern.get("Regex").isNull()) {
       String regex = pattern.get("Regex").text();
-      if (!regex.equals(" {2,}")) throw pattern.error("must be a text or the pattern \" {2,}\"", Node.shown(regex));
-      return text -> replaceAll(text, new int[] {' ', ' '}, true, content);
+      if (regex.equals(SPACES)) return text -> replaceAll(text, Normalizers::spaces, content);
+      if (regex.equals(WHITE_SPACES)) return text -> replaceAll(text, Normalizers::whiteSpaces, content);
+      throw pattern.error(
+          "must be a text or one of the patterns " + SPACES + " and " + WHITE_SPACES, Node.shown(regex));
     }
     int[] wanted = points(pattern.get("String").text());
     if (wanted.length == 0) throw pattern.error("must not be empty", "\"\"");
-    return text -> replaceAll(text, wanted, false, content);
+    return text -> replaceAll(text, (in, at) -> in.matches(at, wanted) ? at + wanted.length : at, content);
   }
 
-  private static void replaceAll(Text text, int[] wanted, boolean more, int[] content) {
+  /** The end of the match that begins at a point, or the point itself. */
+  private interface Pattern {
+    int end(Text text, int at);
+  }
+
+  private static void replaceAll(Text text, Pattern pattern, int[] content) {
     int first = 0;
-    while (first < text.size && !(text.points[first] == wanted[0] && text.matches(first, wanted))) first++;
+    while (first < text.size && pattern.end(text, first) == first) first++;
     if (first >= text.size) return;
     Text out = new Text(text.size);
     for (int i = 0; i < text.size; ) {
-      if (i < first || !text.matches(i, wanted)) {
+      int end = i < first ? i : pattern.end(text, i);
+      if (end == i) {
         out.addFrom(text, i++);
         continue;
       }
-      i += wanted.length;
-      while (more && i < text.size && text.points[i] == wanted[0]) i++;
+      i = end;
       for (int point : content) out.add(point, text.starts[i - 1], text.ends[i - 1]);
     }
     text.take(out);
+  }
+
+  private static int spaces(Text text, int at) {
+    int end = at;
+    while (end < text.size && text.points[end] == ' ') end++;
+    return end - at < 2 ? at : end;
+  }
+
+  private static int whiteSpaces(Text text, int at) {
+    int end = at;
+    while (end < text.size && Characters.is(text.points[end], Characters.WHITESPACE)) end++;
+    if (end - at >= 2) return end;
+    int point = text.points[at];
+    return point == '\n' || point == '\r' || point == '\t' ? at + 1 : at;
   }
 
   static int[] points(String source) {

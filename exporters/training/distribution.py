@@ -1,0 +1,93 @@
+"""Where a training runs: in this process alone, on several devices, or as one of several workers.
+
+A worker that is not the chief writes into a temporary folder, which goes with it. Leaves out how a batch is shared
+(`models_tf/training/updates.py`).
+"""
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exporters.errors import WorkerError
+from exporters.training.agreement import agree
+from exporters.training.cluster import Cluster
+from exporters.training.meeting import meet
+from exporters.training.request import MIRRORED, TrainRequest
+from models_tf.folders import open_folders
+from models_tf.training.progress import Progress
+
+# By kind, one for the whole process: the sums of a second one would be taken for those of the first.
+_strategies: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """`workers` share the training; this one writes to `output`."""
+
+    workers: Any
+    output: Path
+
+
+@contextlib.contextmanager
+def distributed(request: TrainRequest, progress: Progress) -> Iterator[Place]:
+    """Inside the block variables are made for the devices or workers of the request."""
+    from models_tf.training.workers import Workers
+
+    if request.distribute is None:
+        yield Place(workers=Workers(), output=request.output)
+        return
+    import tensorflow as tf
+
+    if request.distribute == MIRRORED:
+        with _strategy(MIRRORED, tf.distribute.MirroredStrategy).scope():
+            yield Place(workers=Workers(), output=request.output)
+        return
+    cluster = Cluster.of_environment()
+
+    def join() -> Any:
+        meet(cluster.own, cluster.others, progress)
+        return tf.distribute.MultiWorkerMirroredStrategy()
+
+    with contextlib.ExitStack() as stack:
+        output = request.output
+        if not cluster.is_chief:
+            output = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="export-mobile-"))) / "worker"
+        try:
+            strategy = _strategy(request.distribute, join)
+            with strategy.scope():
+                workers = Workers(strategy, is_chief=cluster.is_chief)
+                agree(workers, request)
+                if request.resume:
+                    _share_state(workers, output)
+                yield Place(workers=workers, output=output)
+        except (
+            tf.errors.UnavailableError,
+            tf.errors.AbortedError,
+            tf.errors.CancelledError,
+            tf.errors.DeadlineExceededError,
+        ) as error:
+            left = open_folders.outcome() if cluster.is_chief else "The chief has what was saved, for --resume."
+            raise WorkerError(
+                f"All workers must run until the end. Received: one that cannot be reached any more. Remedy: start all "
+                f"again. {left}"
+            ) from error
+
+
+def _strategy(kind: str, make: Callable[[], Any]) -> Any:
+    if kind not in _strategies:
+        _strategies[kind] = make()
+    return _strategies[kind]
+
+
+def _share_state(workers: Any, output: Path) -> None:
+    """The chief's state, for the others. Without one the chief says so when it opens its folder."""
+    from models_tf.training.state import STATE_FILE
+
+    path = output / STATE_FILE
+    state = workers.bytes_from_chief(path.read_bytes() if workers.is_chief and path.is_file() else b"")
+    if state and not workers.is_chief:
+        output.mkdir()
+        path.write_bytes(state)
