@@ -1,6 +1,7 @@
 """The parser of every command: one-line usage errors, rare flags only in `--help-all`, examples last."""
 
 import argparse
+import itertools
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -53,9 +54,14 @@ class Parser(argparse.ArgumentParser):
 
     def read(self, arguments: list[str]) -> argparse.Namespace:
         """The parsed flags. For an unknown flag the error suggests the nearest."""
-        options, unknown = self.parse_known_args(arguments)
+        flags = tuple(self._option_string_actions)  # argparse has no public list of its flags
+        try:
+            options, unknown = self.parse_known_args(arguments)
+        except InputError:  # that --train is missing tells nothing to a user who typed --trian
+            unknown = _unknown_flags(arguments, flags)
+            if not unknown:
+                raise
         if unknown:
-            flags = tuple(self._option_string_actions)  # argparse has no public list of its flags
             self.error(f"Unknown argument. Received: {unknown[0]}.{registry.nearest(unknown[0], flags)}")
         return options
 
@@ -91,6 +97,12 @@ class _HelpAll(argparse.Action):
         if isinstance(parser, Parser):
             print(parser.format_all_help(), end="")
         parser.exit()
+
+
+def _unknown_flags(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
+    before_names = itertools.takewhile(lambda argument: argument != "--", arguments)
+    names = (argument.partition("=")[0] for argument in before_names)
+    return [name for name in names if name.startswith("--") and " " not in name and name not in flags]
 
 
 def _path(text: str) -> Path:

@@ -84,7 +84,7 @@ def _strategy(kind: str, make: Callable[[], Any]) -> Any:
 
 def _share_state(workers: Any, output: Path) -> None:
     """The chief's state, for the others. Without one the chief says so when it opens its folder."""
-    from models_tf.training.state import STATE_FILE
+    from models_tf.checkpoints.folder import STATE_FILE
 
     path = output / STATE_FILE
     state = workers.bytes_from_chief(path.read_bytes() if workers.is_chief and path.is_file() else b"")

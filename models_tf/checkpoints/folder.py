@@ -18,6 +18,8 @@ CONFIG_FILE = "config.json"
 SENTENCE_FILES = ("modules.json", "sentence_bert_config.json", "*/config.json", "*/sentence_bert_config.json")
 # What a training writes beside a checkpoint, and what says how one was compressed.
 TRAINING_FILE, RECORD_FILE = "training.json", "compression.json"
+# What a training leaves that was stopped, to go on from.
+STATE_FILE = "resume.safetensors"
 # owner/name, as in google/mobilebert-uncased. The hub's old names without an owner look like any folder's name.
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", flags=re.ASCII)
 
@@ -42,11 +44,15 @@ def read_document(folder: Path) -> dict[str, Any]:
     """config.json, an object."""
     path = folder / CONFIG_FILE
     if not path.is_file():
-        raise InputError(
-            f"Checkpoint folder {folder} lacks {CONFIG_FILE}: give the folder that `save_pretrained` or "
-            "`export-mobile train` wrote."
-        )
+        raise lacking(folder, CONFIG_FILE, "give the folder that `save_pretrained` or `export-mobile train` wrote")
     document = read_json_file(path)
     if not isinstance(document, dict):
         raise InputError(f"{path} must hold a JSON object. Received: {type(document).__name__}.")
     return document
+
+
+def lacking(folder: Path, name: str, remedy: str) -> InputError:
+    """What is wrong with a folder that lacks a file: most often its training was stopped in the first epoch."""
+    if (folder / STATE_FILE).is_file():
+        remedy = "its training was stopped within an epoch. Remedy: go on with `export-mobile train --resume`"
+    return InputError(f"Checkpoint folder {folder} lacks {name}: {remedy}.")

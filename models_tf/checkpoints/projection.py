@@ -16,6 +16,7 @@ import numpy as np
 from models_tf import limits, registry
 from models_tf.bounded_files import read_document
 from models_tf.checkpoints.atomic_files import write_files
+from models_tf.checkpoints.folder import lacking
 from models_tf.checkpoints.json_text import read_json_file
 from models_tf.data.labels import is_storable
 from models_tf.errors import InputError
@@ -78,7 +79,7 @@ def load(folder: Path) -> ProjectionCheckpoint:
         raise InputError(f"Checkpoint must be a folder with {CONFIG_FILE}. Received: {folder} (no such folder).")
     for name in (CONFIG_FILE, WEIGHTS_FILE, LABELS_FILE):
         if not (folder / name).is_file():
-            raise InputError(f"Checkpoint folder {folder} lacks {name}: train one with `export-mobile train`.")
+            raise lacking(folder, name, "train one with `export-mobile train`")
     document = _read_document(folder / CONFIG_FILE)
     entry = registry.get(document["model"])
     if entry.kind != registry.PROJECTION:

@@ -15,11 +15,12 @@ import numpy as np
 
 from models_tf.checkpoints import projection as checkpoint
 from models_tf.checkpoints.atomic_files import copy_file, write_files
+from models_tf.checkpoints.folder import STATE_FILE
 from models_tf.errors import InputError
 from models_tf.folders import manifest, open_folders
 from models_tf.folders.output_folder import Inputs
 from models_tf.folders.output_path import check_path
-from models_tf.training.state import STATE_FILE, Position, save_state
+from models_tf.training.state import Position, save_state
 
 PROJECTION_FILES = (checkpoint.CONFIG_FILE, checkpoint.WEIGHTS_FILE, checkpoint.LABELS_FILE)
 COMMAND = "train"

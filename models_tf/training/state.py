@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from models_tf.checkpoints.atomic_files import write_files
+from models_tf.checkpoints.folder import STATE_FILE
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
 
-STATE_FILE = "resume.safetensors"
 # In a fingerprint: what the data files held, by flag.
 DATA = "data"
 

@@ -15,10 +15,11 @@ from safetensors.numpy import load_file, save_file
 
 from models_tf.checkpoints import atomic_files
 from models_tf.checkpoints import projection as checkpoint
+from models_tf.checkpoints.folder import STATE_FILE
 from models_tf.errors import InputError
 from models_tf.ops.projection.config import ProjectionConfig
 from models_tf.prado.config import PradoConfig
-from models_tf.training.state import STATE_FILE, Position, interruption, load_state, save_state
+from models_tf.training.state import Position, interruption, load_state, save_state
 
 CONFIG = PradoConfig(
     num_labels=3,
@@ -179,6 +180,13 @@ def test_a_kill_while_another_model_is_saved_leaves_no_mixture(folder: Path, mon
     other = dataclasses.replace(checkpoint.load(folder), labels=["x", "y", "z"])
     replaced_until(folder, other, 1, monkeypatch)
     with pytest.raises(InputError, match=r"lacks config\.json"):
+        checkpoint.load(folder)
+
+
+def test_a_folder_whose_training_was_stopped_before_a_checkpoint_names_resume(folder: Path) -> None:
+    (folder / "config.json").unlink()
+    (folder / STATE_FILE).write_bytes(b"")
+    with pytest.raises(InputError, match=r"lacks config\.json: its training was stopped .* --resume`"):
         checkpoint.load(folder)
 
 

@@ -205,6 +205,9 @@ def test_an_unknown_model_is_answered_with_what_is_supported_and_near_in_meaning
         (["--quantize", "int88"], ["int88", "Did you mean int8"]),
         (["--quantize", "int2"], ["int4, int8-dynamic, int8, int8-full. Received: int2.\n"]),
         (["models", "--nonsense"], ["--nonsense"]),
+        (["train", "--trian", "a.tsv"], ["Received: --trian. Did you mean --train? See export-mobile train --help."]),
+        (["train", "--trian=a.tsv", "--dev", "b.tsv"], ["Received: --trian. Did you mean --train?"]),
+        (["train", "--dev", "b.tsv"], ["the following arguments are required: --train"]),
     ],
 )
 def test_usage_errors_are_one_line_and_exit_code_2(arguments, words, capsys):

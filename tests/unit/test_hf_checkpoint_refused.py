@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from models_tf.checkpoints.encoder import load, save
+from models_tf.checkpoints.folder import STATE_FILE
 from support.checkpoint_folders import edit_document, edit_tensors, refused
 from support.tiny_models import tiny_encoder
 
@@ -71,9 +72,17 @@ def test_a_tensor_of_integers_is_refused(folder):
     assert "tensor classifier.bias must be of type F64, F32, F16, BF16. Received: I64" in refused(folder)
 
 
+def test_a_number_of_heads_that_does_not_divide_the_width_is_named_by_its_keys(folder):
+    edit_document(folder, num_attention_heads=3)
+    message = refused(folder)
+    assert "`intra_bottleneck_size`, the width of a layer, must be a multiple of `num_attention_heads`" in message
+
+
 def test_a_folder_without_config_is_refused(folder):
     (folder / "config.json").unlink()
-    assert f"Checkpoint folder {folder} lacks config.json" in refused(folder)
+    assert f"Checkpoint folder {folder} lacks config.json: give the folder that" in refused(folder)
+    (folder / STATE_FILE).write_bytes(b"")
+    assert "lacks config.json: its training was stopped" in refused(folder)
 
 
 @pytest.mark.parametrize(

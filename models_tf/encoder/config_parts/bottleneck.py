@@ -30,8 +30,9 @@ class Bottleneck(Core):
                 f"Received: {self.bottleneck_size}."
             )
         if self.bottleneck_size % self.num_heads:
+            width = "bottleneck_size" if self.use_bottleneck else "hidden_size"
             raise ValueError(
-                f"The width of a layer must be a multiple of `num_heads`, {self.num_heads}. "
+                f"`{width}`, the width of a layer, must be a multiple of `num_heads`, {self.num_heads}. "
                 f"Received: {self.bottleneck_size}."
             )
 
