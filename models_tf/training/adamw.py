@@ -11,6 +11,7 @@ Slots, schedule, global clip norm, exclusion from the decay and distribution are
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
@@ -21,6 +22,16 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-6
 _FINE = (".score", ".retention")
 _FINE_EPSILON = 1e-8
 _NOT_DECAYED = (".gamma", ".beta", ".bias", *_FINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    """What an update reads besides the weight and its gradient."""
+
+    rate: tf.Tensor
+    decay: tf.Tensor
+    beta_1_power: tf.Tensor
+    beta_2_power: tf.Tensor
 
 
 class AdamW(keras.optimizers.AdamW):
@@ -64,27 +75,40 @@ class AdamW(keras.optimizers.AdamW):
     def apply_gradients(self, pairs: Iterable[tuple[tf.Tensor | None, tf.Variable]], **how: Any) -> Any:
         found = [(self._dense(gradient, variable), variable) for gradient, variable in pairs if gradient is not None]
         self._now = dict(self.paces(tf.identity(self.iterations))) if self.paces else {}
+        self._steps: dict[tuple[int, int], _Step] = {}
         return super().apply_gradients(found, **how)
 
     def update_step(self, gradient: tf.Tensor, variable: tf.Variable) -> None:
         name = self._name(variable)
-        factor, age = self._now.get(name, (1.0, self.iterations))
-        rate, count = self.learning_rate * factor, tf.cast(age, tf.float32) + 1.0
+        step = self._step(*self._now.get(name, (1.0, self.iterations)))
         if self.decay and self._use_weight_decay(variable):
-            variable.assign_sub(rate * self.decay * variable)
+            variable.assign_sub(step.decay * variable)
         mean, square = self.moments(variable)
         tf.raw_ops.ResourceApplyAdam(
             var=variable.handle,
             m=mean.handle,
             v=square.handle,
-            beta1_power=tf.pow(BETA_1, count),
-            beta2_power=tf.pow(BETA_2, count),
-            lr=rate,
+            beta1_power=step.beta_1_power,
+            beta2_power=step.beta_2_power,
+            lr=step.rate,
             beta1=BETA_1,
             beta2=BETA_2,
             epsilon=_FINE_EPSILON if name.endswith(_FINE) else EPSILON,
             grad=gradient,
         )
+
+    def _step(self, factor: tf.Tensor | float, age: tf.Tensor) -> _Step:
+        """Most weights share it, and a graph is made the faster the fewer operators it has."""
+        key = id(factor), id(age)
+        if key not in self._steps:
+            rate, count = self.learning_rate * factor, tf.cast(age, tf.float32) + 1.0
+            self._steps[key] = _Step(
+                rate=rate,
+                decay=rate * self.decay,
+                beta_1_power=tf.pow(BETA_1, count),
+                beta_2_power=tf.pow(BETA_2, count),
+            )
+        return self._steps[key]
 
     def _name(self, variable: tf.Variable) -> str:
         return self.names[self._index_dict[self._var_key(variable)]]
