@@ -21,6 +21,8 @@ def main() -> int:
             signal.signal(number, _leave)
     # Keras would write its settings under HOME, and read what lies there. Not for who imports us.
     os.environ.setdefault("KERAS_HOME", os.devnull)
+    # TensorFlow imports a Keras that it does not need. Keras 3, which is not ours, takes a quarter of a start.
+    os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
     from exporters.commands.main import main as run
     from exporters.commands.parser import PROGRAM
     from exporters.console import interrupt
