@@ -109,17 +109,20 @@ def int8_accuracy(file: Path, labels: Path, rows: list[Row]) -> float:
     return 100 * sum(names[i] == row.label for i, row in zip(logits.argmax(-1), rows, strict=True)) / len(rows)
 
 
-def float_accuracy(folder: Path, rows: list[Row], batch: int = 64) -> float:
-    """The Keras model, rows of similar length together and without further padding: the logits are the same."""
+def float_accuracy(folder: Path, rows: list[Row], batch: int = 64, distortion: float = 0.0) -> float:
+    """The Keras model, rows of similar length together and without further padding: the logits are the same.
+
+    `distortion` is the probability of a typo in a token.
+    """
     loaded = checkpoint.load(folder)
     model = checkpoint.build(loaded)
     config = loaded.config
-    host = HostProjection(dataclasses.replace(config.projection, max_tokens=config.word_tokens))
+    host = HostProjection(dataclasses.replace(config.projection, max_tokens=config.word_tokens, distortion=distortion))
     rows = sorted(rows, key=lambda row: row.text.count(" "))
     right = 0
     for start in range(0, len(rows), batch):
         part = rows[start : start + batch]
-        features, _ = host.project([row.text for row in part])
+        features, _ = host.project([row.text for row in part], seed=start)
         answers = model.features_to_logits(features).numpy().argmax(-1)
         right += sum(loaded.labels[i] == row.label for i, row in zip(answers, part, strict=True))
     return 100 * right / len(rows)
