@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 COUNT, SEED = 240, 16
 
 
-@pytest.mark.slow
 def test_no_input_of_any_kind_ends_a_command_other_than_documented(tmp_path):
     """Deliver 5: no exit 1, no signal, no traceback, no leftovers, for mutated inputs of every kind."""
     from tests.attack import schedule

@@ -9,7 +9,7 @@ import pytest
 
 from tests.attack import schedule
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 16
 # Cheap ones of each sort; exports and trainings are in the long run.
@@ -20,7 +20,6 @@ OTHERS = ("file size", "address space", "open files", "full disk", "full TMPDIR"
 OTHERS += ("output replaced meanwhile", "checkpoint changes meanwhile", "TMPDIR vanishes")
 
 
-@pytest.mark.slow
 def test_no_fault_of_the_system_leaves_half_an_output_or_a_process(tmp_path):
     """Deliver 5: after kills, on full disks, under limits and beside other processes the output is whole or absent."""
     kinds = schedule.load([schedule.FAULTS])

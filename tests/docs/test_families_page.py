@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.pages import results
+from support.tiny_models import RELATIVES
 
 PAGE = Path(__file__).parents[2] / "docs" / "families.md"
 FILES = results("families")["files"]
@@ -31,7 +32,7 @@ def test_quantization_costs_at_most_half_a_point_or_what_chance_could(file: dict
     assert file["drop"] <= 0.5 or file["interval"][0] <= file["float"] <= file["interval"][1]
 
 
-@pytest.mark.parametrize("family", ["distilbert", "electra", "roberta", "xlm-roberta", "mpnet", "deberta-v2"])
+@pytest.mark.parametrize("family", RELATIVES)
 def test_a_family_was_measured_in_both_formats_or_the_page_says_that_it_was_not(family: str) -> None:
     found = sorted(file["file"] for file in FILES if file["family"] == family)
     text = " ".join(PAGE.read_text(encoding="utf-8").split())

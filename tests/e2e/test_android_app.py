@@ -96,6 +96,7 @@ def app(folders, classes, tmp_path_factory) -> tuple[list[Path], Path]:
     return [*classes, target, jvm.kotlin_library()], module
 
 
+@pytest.mark.slow
 def test_on_1000_texts_kotlin_gives_the_labels_of_python_for_prado_bert_and_a_tagger(app, folders, tmp_path):
     classpath, module = app
     rows = texts()
@@ -370,7 +371,7 @@ def test_a_project_in_place_of_its_app_module_is_refused(made, module):
     assert everything_under(module) == ["build.gradle.kts", "settings.gradle.kts"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_on_1000_texts_java_gives_the_labels_of_python_for_minilm(classes, tmp_path):
     folder = tmp_path / "minilm"
     request = ExportRequest(

@@ -320,7 +320,7 @@ def test_no_folder_for_temporary_files_at_all_is_one_line(tiny_checkpoint, tmp_p
     assert everything_under(tmp_path) == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_python_without_docstrings_exports_too(tmp_path):
     python, *rest = command("--model", "prado", "--quantize", "int8", "--output", "out")
     done = subprocess.run(

@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from exporters.commands import main as cli
 from support.export_command import everything_under, run
-from support.tiny_models import write_checkpoint
+from support.tiny_models import RELATIVES, write_checkpoint
 
 Refused = Callable[..., str]
 Change = Callable[[dict[str, np.ndarray]], Any]
@@ -96,7 +96,7 @@ def test_a_mobilebert_is_sent_to_its_own_name(refused, mobilebert):
     assert 'expected `model_type` bert. Received: "mobilebert": give --model mobilebert.' in line
 
 
-@pytest.mark.parametrize("model", ["distilbert", "electra", "roberta", "xlm-roberta", "mpnet", "deberta-v2"])
+@pytest.mark.parametrize("model", RELATIVES)
 def test_a_family_of_its_own_is_sent_to_its_own_name(refused, bert, tmp_path, model):
     line = refused(*flags(changed(bert, tmp_path / "other", model_type=model)))
     assert f'expected `model_type` bert. Received: "{model}": give --model {model}.' in line

@@ -13,7 +13,7 @@ from support.base_install import base_environment
 from support.shipped_files import BUNDLED
 from support.tiny_models import LENGTH, write_checkpoint
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 TEXTS = ["play a song", "book a table for two", "日本 é", ""]
 # Text-in files of both formats, with the projection op that the wheel brings. Runs in the base install.

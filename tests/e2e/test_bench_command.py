@@ -29,6 +29,7 @@ def bench(exported: Path, *arguments: object):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_all_files_run_in_all_runtimes(exported):
     document = json.loads(bench(exported, *FILES, "--runtime", "all", "--json"))
     lite = ["LiteRT", "tflite-runtime"] if TfliteRuntimeRunner.installed() else ["LiteRT"]

@@ -25,7 +25,7 @@ TAGGER = "tagger"
 ROWS, JUDGED, TIMES = 8, 64, 2
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.exhaustive,
     pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)} (Debian packages qemu-user, apt, dpkg, gcc)"),
 ]
 

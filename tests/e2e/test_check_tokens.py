@@ -78,7 +78,7 @@ def made(request, tmp_path_factory) -> tuple[Path, Path]:
     return folder / "out", data
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_both_formats_score_what_the_export_reported(made, tmp_path):
     folder, data = made
     report = json.loads((folder / "report.json").read_text())

@@ -106,7 +106,7 @@ def test_random_weights_have_no_vocabulary_to_prune(folder: Path, tmp_path: Path
     assert "Received: `random_init`." in line
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_export_has_the_pruned_vocabulary_beside_the_model(folder: Path, tmp_path: Path) -> None:
     even, output = folder / "even.tsv", tmp_path / "out"
     smaller = Compression(prune_vocab=True, embedding_size=8, share_layers=1, retention=(10, 8, 4, 1))
@@ -127,7 +127,7 @@ def fields_of(folder: Path) -> dict[str, Any]:
     return {"model": "bert", "epochs": 1, "batch_size": 16, **rows}
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_training_prunes_the_vocabulary_to_its_own_files(folder: Path, tmp_path: Path) -> None:
     """The teacher's hidden states are learned all the same: it reads the student's ids."""
     fields = {**fields_of(folder), "teacher": [folder / "deep"], "hidden_weight": 1.0}
@@ -143,7 +143,7 @@ def test_training_prunes_the_vocabulary_to_its_own_files(folder: Path, tmp_path:
     train(TrainRequest(**fields, checkpoint=output, output=tmp_path / "again"))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_new_model_can_be_built_shared_and_narrow(folder: Path, tmp_path: Path) -> None:
     sizes = ("num_hidden_layers=4", "hidden_size=16", "num_attention_heads=2", "intermediate_size=16")
     smaller = Compression(share_layers=2, embedding_size=8, prune_vocab=True, retention=(9, 9, 4, 1))

@@ -17,7 +17,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_models(tmp_path_factory.mktemp("then"))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_export_can_compress_first_and_says_what_it_removed(folder: Path, tmp_path: Path) -> None:
     files = {"quantize": "float32", "target": ("tflite",), "max_seq_len": 12, "checkpoint": folder / "bert"}
     smaller = Compression(drop_layers="top:1", prune_heads=0.5, prune_ffn=0.5)
@@ -66,7 +66,7 @@ def test_compression_is_for_bert_only(folder: Path) -> None:
         ExportRequest(model="bert", random_init=True, compression=Compression(prune_heads=0.5))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_training_can_compress_its_checkpoint_first(folder: Path, tmp_path: Path) -> None:
     smaller = Compression(prune_heads=0.5, prune_ffn=0.5, drop_layers="1")
     rows = {"train": folder / "rows.tsv", "dev": folder / "rows.tsv", "max_seq_len": 12, "epochs": 1, "batch_size": 16}

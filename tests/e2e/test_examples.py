@@ -49,12 +49,14 @@ def test_an_example_without_arguments_says_what_it_takes(script: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_the_python_example_exports_and_prints_sizes_and_accuracy(tmp_path: Path) -> None:
     out = run("export_from_python.py", tmp_path / "out")
     assert "text_int8.tflite: " in out
     assert "Keras: " in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     ["classify_bytes.py", "classify_bytes_onnx.py", "classify_features.py", "classify_onnx.py", "classify_text.py"],
@@ -184,6 +186,7 @@ def test_the_training_example_tells_its_epochs_and_writes_a_checkpoint(tmp_path:
     assert (tmp_path / "out" / "model.safetensors").is_file()
 
 
+@pytest.mark.slow
 def test_the_compression_and_ablation_examples_take_a_bert(tmp_path: Path) -> None:
     checkpoint.save(tmp_path / "bert", stored(bert()))
     rows = "".join(f"{number} {number % 7}\t{('no', 'yes', 'perhaps')[number % 3]}\n" for number in range(24))
@@ -196,6 +199,7 @@ def test_the_compression_and_ablation_examples_take_a_bert(tmp_path: Path) -> No
     assert out.count("without layer") == 3
 
 
+@pytest.mark.slow
 def test_the_profile_example_names_parts_and_the_explain_example_names_words(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "power", "powerbert")
     out = run("profile_from_python.py", tmp_path / "power")

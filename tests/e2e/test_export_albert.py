@@ -68,7 +68,7 @@ CASES: dict[str, tuple[list[str], int, tuple[str, ...], float]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("recipe", list(CASES))
 def test_every_recipe_is_exported_verified_and_holds_shared_weights_once(
     recipe: str, main: Main, folder: Path, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -86,7 +86,7 @@ def test_every_recipe_is_exported_verified_and_holds_shared_weights_once(
         assert file["weight_bytes"] <= most * parameters, file["name"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_untrained_weights_of_a_preset_are_exported(
     main: Main, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

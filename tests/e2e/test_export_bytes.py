@@ -48,7 +48,7 @@ def with_projection(folder: Path, to: Path, **settings) -> Path:
     return to
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("task", ["snips", "clinc150"])
 def test_both_bundled_models_have_bytes_in_files_that_answer_as_the_text_in_files_do(task, tmp_path):
     done = run("--task", task, "--output", "out", "--max-drop", "2", cwd=tmp_path)

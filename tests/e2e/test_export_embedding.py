@@ -153,7 +153,7 @@ def test_a_plain_checkpoint_takes_a_pooling_and_texts_without_scores(tmp_path: P
     assert parity.max_abs < 1e-5
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
 @pytest.mark.parametrize("recipe", ["float32", "fp16", "int4", "int8-dynamic", "int8", "int8-full"])
 def test_every_recipe_makes_files_of_every_pooling(tmp_path: Path, recipe: str, pooling: str) -> None:

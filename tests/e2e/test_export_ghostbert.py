@@ -46,7 +46,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("recipe", ["float32", "fp16", "int8-dynamic", "int8"])
 def test_the_form_on_outputs_is_exported_by_every_recipe(recipe: str, data: Path, tmp_path: Path) -> None:
     folder = write_checkpoint(tmp_path / "outputs", "ghostbert", ghost_on="outputs", ghost_kernel=5)
@@ -69,7 +69,7 @@ def test_the_form_on_outputs_is_exported_by_every_recipe(recipe: str, data: Path
     assert not any(is_constant(model, graph.tensors[split.inputs[1]]) for split in splits)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_command_exports_a_ghostbert(data: Path, tmp_path: Path) -> None:
     folder = write_checkpoint(tmp_path / "ghosts", "ghostbert")
     flags = ("--model", "ghostbert", "--checkpoint", folder, "--eval-data", data, "--max-seq-len", "9")
@@ -80,7 +80,7 @@ def test_the_command_exports_a_ghostbert(data: Path, tmp_path: Path) -> None:
     assert "fold_ghosts" in report["model"]["rewrites"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_random_weights_of_a_preset_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(config.PRESETS, "half", SMALL)
     request = ExportRequest(

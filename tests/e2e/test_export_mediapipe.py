@@ -92,6 +92,7 @@ def test_the_usual_file_is_the_same_without_it(exported, table, tmp_path):
     assert not (tmp_path / "out" / "mediapipe_int8.tflite").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["float32", "fp16", "int8-dynamic", "int8-full"])
 def test_every_recipe_has_such_a_file(exported, table, recipe, tmp_path):
     folder, _ = exported

@@ -57,7 +57,7 @@ GATES: dict[str, tuple[list[str], int, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("recipe", list(GATES))
 def test_every_recipe_is_exported_verified_and_held_by_its_gate(
     recipe: str, main: Main, folder: Path, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -91,7 +91,7 @@ def _assert_explained(report: dict[str, Any], folder: Path) -> None:
     assert "![words that go on](words.svg)" in document
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_untrained_weights_of_a_preset_are_exported_and_nothing_is_explained(
     main: Main, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -118,7 +118,7 @@ def test_untrained_weights_of_a_preset_are_exported_and_nothing_is_explained(
     assert file["ops"]["TOPK_V2"] == sum(count < 40 for count in config.SMALL["retention"][:-1])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_model_is_trained_exported_and_explained(
     main: Main, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -85,7 +85,7 @@ def clinc150(tmp_path_factory):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_default_run_writes_verified_files_of_both_formats(snips):
     folder, done = snips
     assert done.returncode == 0, done.stderr
@@ -104,7 +104,7 @@ def test_the_default_run_writes_verified_files_of_both_formats(snips):
         assert row["drop"] <= 2.0
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_default_run_prints_stages_on_stderr_and_a_summary_on_stdout(snips):
     _, done = snips
     assert done.stderr.index("convert to tflite") < done.stderr.index("convert to onnx")
@@ -113,7 +113,7 @@ def test_the_default_run_prints_stages_on_stderr_and_a_summary_on_stdout(snips):
     assert "WARNING" not in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_snips_file_is_at_most_150_kb_with_an_exact_integer_input(snips):
     folder = snips[0] / "export-mobile-out" / "prado-snips-int8"
     (record,) = [file for file in load(folder)["files"] if file["name"] == "text_int8.tflite"]
@@ -127,7 +127,7 @@ def test_the_snips_file_is_at_most_150_kb_with_an_exact_integer_input(snips):
         assert (given["name"], given["dtype"], given["scale"], given["zero_point"]) == ("features", "int8", 1.0, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_second_run_is_refused_before_the_work(snips):
     folder, _ = snips
     done = run("--model", "prado", "--quantize", "int8", cwd=folder, timeout=5)
@@ -135,7 +135,7 @@ def test_a_second_run_is_refused_before_the_work(snips):
     assert "--force" in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_clinc150_file_is_at_most_200_kb_and_json_is_all_that_is_printed(clinc150):
     folder, done = clinc150
     assert done.returncode == 0, done.stderr
@@ -167,7 +167,7 @@ def exported(request, tiny_checkpoint, table, tmp_path_factory):
     return request.param, folder / "out", done
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_recipe_is_exported_and_verified(exported):
     recipe, folder, done = exported
     assert done.returncode == 0, done.stderr
@@ -178,7 +178,7 @@ def test_every_recipe_is_exported_and_verified(exported):
         assert name in names
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_same_request_gives_the_same_bytes_from_python(exported, tiny_checkpoint, table, tmp_path):
     recipe, folder, _ = exported
     report = export(
@@ -190,7 +190,7 @@ def test_the_same_request_gives_the_same_bytes_from_python(exported, tiny_checkp
     }
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_projection_json_is_enough_to_compute_the_features_of_the_examples(exported):
     _, folder, _ = exported
     document = json.loads((folder / "projection.json").read_text())
@@ -325,6 +325,7 @@ def test_max_seq_len_changes_the_static_shape(tiny_checkpoint, tmp_path):
 
 
 # 16 channels: an axis that could be taken for time. One token: an axis like all others of size 1.
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 16])
 def test_lengths_that_look_like_other_axes_are_exported_to_int8(tiny_checkpoint, table, tmp_path, length):
     report = export(

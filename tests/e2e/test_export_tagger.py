@@ -55,7 +55,7 @@ GATES: dict[str, tuple[list[str], int, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("recipe", list(GATES))
 def test_every_recipe_is_exported_verified_and_held_by_its_gate(
     recipe: str, main: Main, folder: Path, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -75,7 +75,7 @@ def test_every_recipe_is_exported_verified_and_held_by_its_gate(
     assert "first_token_only" not in report["model"]["rewrites"]  # every token is asked for
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_untrained_weights_of_the_preset_are_exported_with_tags(
     main: Main, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

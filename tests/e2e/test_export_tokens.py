@@ -118,7 +118,7 @@ def exported(request, checkpoints, data, tmp_path_factory):
     return request.param, folder / "export-mobile-out" / f"mobilebert-mobilebert-classification-{request.param}", done
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_recipe_is_exported_and_verified(exported):
     recipe, folder, done = exported
     assert done.returncode == 0, done.stderr
@@ -136,7 +136,7 @@ def test_every_recipe_is_exported_and_verified(exported):
     assert "WARNING" not in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_model_json_and_the_examples_are_enough_to_check_another_tokenizer_and_runtime(exported):
     recipe, folder, _ = exported
     document = json.loads((folder / "model.json").read_text())
@@ -160,7 +160,7 @@ def test_model_json_and_the_examples_are_enough_to_check_another_tokenizer_and_r
     assert ("scale" in output) == (recipe == "int8")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_same_request_gives_the_same_bytes_from_python(exported, checkpoints, data, tmp_path):
     recipe, folder, _ = exported
     request = ExportRequest(
@@ -187,7 +187,7 @@ METRICS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("recipe", ["float32", "int8"])
 @pytest.mark.parametrize("task", list(METRICS))
 def test_every_head_is_exported_and_scored_by_its_metric(main, checkpoints, data, tmp_path, task, recipe, capfd):
@@ -205,7 +205,7 @@ def test_every_head_is_exported_and_scored_by_its_metric(main, checkpoints, data
     assert all(name in text for name in more)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("recipe", ["float32", "int8"])
 def test_a_base_model_gives_hidden_states_and_needs_only_texts(checkpoints, data, tmp_path, recipe):
     request = ExportRequest(
@@ -248,7 +248,7 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", registry.names(registry.TOKENS))
 def test_every_token_model_of_the_registry_is_exported(name, checkpoints, data, tmp_path):
     task = registry.get(name).family().heads[0]
@@ -299,7 +299,7 @@ def test_without_data_a_float_export_is_verified_on_generated_rows(checkpoints, 
     assert "segments" in report.model["inputs"]  # nobody said that there are no pairs
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_random_weights_are_marked_as_untrained_everywhere(tmp_path, monkeypatch):
     from models_tf.mobilebert import config
 

@@ -11,7 +11,6 @@ from support.export_command import run
 from support.one_operator import aborting_file
 from support.tiny_models import PROJECTION, write_checkpoint, write_projection
 
-pytestmark = pytest.mark.hostile
 GAMMA = "bert.embeddings.LayerNorm.weight"
 
 

@@ -61,6 +61,7 @@ def output_names(folder: Path) -> set[str]:
     return {entry["name"] for entry in file["outputs"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", RELATIVES)
 def test_every_kind_of_compression_keeps_the_family_and_is_read_again(model, rows, tmp_path):
     folder = write_checkpoint(tmp_path / "whole", model, num_hidden_layers=3, n_layers=3)
@@ -116,6 +117,7 @@ def test_heads_and_layers_are_ablated(model, rows, tmp_path):
     assert len(result.layers) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", RELATIVES)
 def test_a_training_learns_and_what_it_wrote_is_exported_checked_and_timed(model, rows, tmp_path):
     folder = write_checkpoint(tmp_path / "whole", model)
@@ -142,7 +144,7 @@ def test_a_training_learns_and_what_it_wrote_is_exported_checked_and_timed(model
         explain(ExplainRequest(checkpoint=trained.output, text="1 2"))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("model", RELATIVES)
 def test_a_profile_names_the_parts(model, tmp_path):
     folder = write_checkpoint(tmp_path / "whole", model)
@@ -150,6 +152,7 @@ def test_a_profile_names_the_parts(model, tmp_path):
     assert {"embedding", "attention", "FFN"} <= {part.part for part in found.parts}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", RELATIVES)
 @pytest.mark.parametrize("task", ["base", "token-classification", "question-answering"])
 def test_every_head_is_exported_in_int8_and_answers_as_its_kind_does(model, task, tmp_path):

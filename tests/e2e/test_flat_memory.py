@@ -10,7 +10,7 @@ from models_tf import limits
 from support.export_command import LABELS, WORDS
 from support.peak_memory import command
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.slow
 MB = 1 << 20
 FEW = 20_000
 # Two runs of one command differ by up to 35 MB (of TensorFlow's own 900). Rows are long, so that ten times as many take
@@ -38,14 +38,12 @@ def growth(*lines: list) -> int:
     return ten.peak_bytes - one.peak_bytes
 
 
-@pytest.mark.slow
 def test_check_takes_the_same_memory_for_ten_times_the_rows(tiny_checkpoint, tables, tmp_path):
     export(ExportRequest(checkpoint=tiny_checkpoint, output=tmp_path / "out", quantize="int8-dynamic", target="tflite"))
     file = tmp_path / "out" / "features_int8_dynamic.tflite"
     assert growth(*(["check", file, "--data", table, "--limit", "rows=500"] for table in tables)) < MOST_GROWTH
 
 
-@pytest.mark.slow
 def test_export_takes_the_same_memory_for_ten_times_the_rows_of_both_kinds(tiny_checkpoint, tables, tmp_path):
     line = ["--checkpoint", tiny_checkpoint, "--quantize", "int8", "--target", "onnx", "--limit", "rows=500", "--force"]
     lines = [[*line, "--eval-data", table, "--calibration-data", table, "--output", tmp_path / "x"] for table in tables]
@@ -53,7 +51,6 @@ def test_export_takes_the_same_memory_for_ten_times_the_rows_of_both_kinds(tiny_
     shutil.rmtree(tmp_path / "x")
 
 
-@pytest.mark.slow
 def test_an_export_says_that_it_was_measured_on_a_sample(tiny_checkpoint, tables, tmp_path):
     request = ExportRequest(
         checkpoint=tiny_checkpoint, eval_data=tables[0], output=tmp_path / "x", quantize="float32", target="onnx"

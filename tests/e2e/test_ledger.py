@@ -6,7 +6,7 @@ import pytest
 
 from support import export_command, tiny_models
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 LABELS = ("no", "yes", "perhaps")
 ROWS = 6

@@ -12,7 +12,7 @@ ROWS, AT_LEAST = 872, 779
 MAX_BYTES = 24_000_000
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_static_int8_keeps_nearly_all_rows_of_sst2_that_are_right_in_float(tmp_path: Path) -> None:
     checkpoint, train = minilm_sst2(), data_folder("sst2", "train.tsv")
     request = ExportRequest(

@@ -249,6 +249,7 @@ def test_a_threshold_is_refused_where_a_text_has_one_label(data, tmp_path, capsy
     assert not (tmp_path / "o").exists()
 
 
+@pytest.mark.slow
 def test_a_head_that_gave_one_label_learns_to_give_several_by_the_command(data, tmp_path, capsys):
     write_checkpoint(tmp_path / "one", "bert")
     files = [f"--{name}={data}" for name in ("train", "dev")]

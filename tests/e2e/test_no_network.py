@@ -69,7 +69,6 @@ ELSEWHERE = {
     "demo": "serves its page on 127.0.0.1",
 }
 pytestmark = [
-    pytest.mark.hostile,
     pytest.mark.slow,
     pytest.mark.skipif(STRACE is None, reason="strace is not installed (apt-get install strace)"),
 ]

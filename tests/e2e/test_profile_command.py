@@ -33,6 +33,7 @@ def check(found: dict, source: Path) -> None:
         assert sum(part["share"] for part in file["timing"]["parts"].values()) == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_table_and_writes_the_report(folder, tmp_path):
     done = run("profile", "--model", "bert", "--checkpoint", folder, "--output", "out", *ROUNDS, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -60,6 +61,7 @@ def test_the_command_prints_the_table_and_writes_the_report(folder, tmp_path):
     assert "--force" in again.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["bert", "mobilebert"])
 def test_json_alone_goes_to_stdout_and_nothing_is_written_without_output(model, tmp_path):
     source = write_checkpoint(tmp_path / "mine", model)
@@ -127,7 +129,7 @@ def test_a_checkpoint_that_is_not_bert_is_named(folder, tmp_path):
     assert everything_under(place) == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_real_checkpoint_has_the_figures_that_were_computed_by_hand(tmp_path):
     source = minilm_sst2()
     done = run("profile", "--model", "bert", "--checkpoint", source, "--json", *ROUNDS, cwd=tmp_path, timeout=900)

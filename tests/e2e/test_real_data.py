@@ -11,7 +11,7 @@ import pytest
 
 DATA = os.environ.get("EXPORT_MOBILE_DATA", "")
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.exhaustive,
     pytest.mark.skipif(not DATA, reason="EXPORT_MOBILE_DATA does not name the folder of the data sets"),
 ]
 

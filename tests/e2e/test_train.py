@@ -36,6 +36,7 @@ def train(files: Path, output: Path, *options: str, **how: Any) -> subprocess.Co
     )
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_written_and_its_result_printed(files: Path, tmp_path: Path) -> None:
     done = train(files, tmp_path / "m", "--epochs", "1", "--json")
     assert done.returncode == 0, done.stderr
@@ -48,7 +49,7 @@ def test_a_checkpoint_is_written_and_its_result_printed(files: Path, tmp_path: P
     assert (tmp_path / "m" / "model.safetensors").read_bytes() == before
 
 
-@pytest.mark.slow  # a kill by the system is in test_train_killed.py
+@pytest.mark.exhaustive  # a kill by the system is in test_train_killed.py
 def test_a_killed_training_resumes_where_it_was(files: Path, tmp_path: Path) -> None:
     options = ["--epochs", "10", "--batch-size", "16", "--save-minutes", "0", "--patience", "10"]
     with subprocess.Popen(command(files, tmp_path / "m", *options), stderr=subprocess.PIPE, text=True) as running:
@@ -67,6 +68,7 @@ def test_a_killed_training_resumes_where_it_was(files: Path, tmp_path: Path) -> 
     assert not (tmp_path / "m" / "resume.safetensors").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -108,6 +110,7 @@ def interrupted(files: Path, output: Path, wait_for: Path | None, seconds: float
     return stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_training_keeps_the_best_checkpoint_and_says_how_to_go_on(files: Path, tmp_path: Path) -> None:
     output = tmp_path / "deep" / "out"
     line = interrupted(files, output, output / "resume.safetensors")
@@ -126,6 +129,7 @@ def test_ctrl_c_before_the_first_epoch_leaves_nothing(files: Path, tmp_path: Pat
         assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_disk_that_the_state_does_not_fit_keeps_the_best_checkpoint(files: Path, tmp_path: Path) -> None:
     """Files may be 40 KB at most: the weights are 24 KB, the state with the optimizer 90 KB."""
     limit = 40_000

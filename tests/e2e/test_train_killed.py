@@ -14,7 +14,7 @@ import pytest
 from support.projection_training import OVERRIDES
 from support.token_training import BERT_SIZES, overrides, write_task
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.slow
 SIZES = {
     "prado": OVERRIDES,
     "bert": overrides({**BERT_SIZES, "hidden_dropout_prob": 0.2, "attention_probs_dropout_prob": 0.2}),
@@ -44,7 +44,6 @@ def kill_when_it_trains(command: list[str], output: Path, generator: random.Rand
         os.kill(running.pid, signal.SIGKILL)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("model", SIZES)
 def test_f9_a_command_killed_by_the_system_gives_the_weights_of_one_that_was_not(tmp_path: Path, model: str) -> None:
     files = write_task(tmp_path, random.Random(2))

@@ -50,7 +50,7 @@ def train(files: Path, output: Path, *options: str) -> subprocess.CompletedProce
     return subprocess.run(command(files, output, *options), check=False, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_ctrl_c_says_what_is_kept_and_resume_goes_on(files: Path, tmp_path: Path) -> None:
     options = ["--epochs", "40", "--learning-rate", "1e-2", "--patience", "100"]
     with subprocess.Popen(command(files, tmp_path / "m", *options), stderr=subprocess.PIPE, text=True) as running:
@@ -72,7 +72,7 @@ def test_ctrl_c_says_what_is_kept_and_resume_goes_on(files: Path, tmp_path: Path
     assert not (tmp_path / "m" / "resume.safetensors").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_pytorch_reads_what_was_trained(files: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")

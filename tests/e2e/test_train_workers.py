@@ -21,6 +21,7 @@ from support.ports import free_ports
 from support.projection_training import OVERRIDES
 from support.token_training import BERT_SIZES, overrides, write_task
 
+pytestmark = pytest.mark.slow
 SIZES = {
     "prado": OVERRIDES,
     "bert": overrides({**BERT_SIZES, "hidden_dropout_prob": 0.2, "attention_probs_dropout_prob": 0.2}),

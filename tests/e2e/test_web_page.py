@@ -22,7 +22,10 @@ TYPED = "play some jazz by miles davis"
 NONE = "\N{EN DASH}"
 MARKUP = '<img src="x" onerror="alert(1)">'
 
-pytestmark = pytest.mark.skipif(bool(playwright.missing()), reason=f"needs {playwright.missing()}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(playwright.missing()), reason=f"needs {playwright.missing()}"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,10 @@ ROWS = 200
 RELATIVE = ("mpnet", "deberta-v2")
 OTHERS = [(name, suffix) for name in RELATIVE for suffix in ("tflite", "onnx")]
 
-pytestmark = pytest.mark.skipif(bool(playwright.missing()), reason=f"needs {playwright.missing()}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(playwright.missing()), reason=f"needs {playwright.missing()}"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +153,7 @@ def test_a_file_with_int8_outputs_is_not_offered_for_litert_js(seen):
     assert "LiteRT.js takes float32, int32, uint8 for inputs and outputs, not int8 (logits)" in refused["text"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_labels_of_minilm_are_those_of_python_on_200_texts_of_sst2_but_for_coin_tosses(tmp_path):
     table = data_folder("sst2", "dev.tsv")
     with table.open(encoding="utf-8", newline="") as file:

@@ -110,7 +110,7 @@ def test_a_head_equals_pytorch(variant: str, head: str) -> None:
     assert compare(ours, model, given, layers_of(document)) < SMALL_TOLERANCE
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("head", ["base", "classification"])
 def test_albert_base_as_published_equals_pytorch(head: str) -> None:
     given = given_rows(ALBERT_BASE, padded=True)

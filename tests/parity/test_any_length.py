@@ -58,6 +58,7 @@ def check(files: Any, format_name: str, recipe: str, feed: dict[str, np.ndarray]
     assert difference.mean() <= steps * np.ptp(found) / 255
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("format_name", FORMATS)
 @pytest.mark.parametrize("name", FAMILIES)
@@ -87,6 +88,7 @@ def test_answers_for_each_token_keep_their_places(format_name: str) -> None:
         np.testing.assert_allclose(found[name], values * feed["mask"], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", [recipe for recipe in RECIPES if recipe != "int4"])
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_prado_takes_any_length(format_name: str, recipe: str) -> None:
@@ -104,6 +106,7 @@ def test_a_graph_without_positions_is_not_bounded_by_its_longest() -> None:
         np.testing.assert_allclose(padded(feed)["logits"], own(feed)["logits"], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_models_that_need_the_number_of_tokens_stay_at_one_length(format_name: str) -> None:
     for name in (POWER[0], "disentangled"):
@@ -183,6 +186,7 @@ print(used() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the memory of a process from /proc")
 @pytest.mark.parametrize("recipe", ["float32", "int8-dynamic"])
 def test_resizes_take_at_most_10_percent_more_memory(recipe: str, tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_sentences_of_minilm_are_as_near_to_each_other_as_in_pytorch(origin: Enc
     assert [near[i].argmax() for i in (0, 1, 4, 5)] == [1, 0, 5, 4]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_float32_files_of_minilm_equal_pytorch(
     folder: Path, origin: EncoderCheckpoint, model: Any, tmp_path: Path
 ) -> None:
@@ -145,7 +145,7 @@ def test_float32_files_of_minilm_equal_pytorch(
         np.testing.assert_allclose(mine @ mine.T, others @ others.T, atol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_all_rows_of_sst2_get_the_same_answer_in_pytorch_in_keras_and_from_float32_files(tmp_path: Path) -> None:
     """By the benchmark's own code, so that docs/results/bert_dense.json is what a run gives."""
     folder, data = minilm_sst2(), data_folder("sst2", "dev.tsv")

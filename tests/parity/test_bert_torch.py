@@ -88,7 +88,7 @@ def test_twelve_layers_equal_pytorch(head: str) -> None:
     assert compare("Bert", bert.FAMILY, TWELVE_LAYERS, HEADS[head], given) < SMALL_TOLERANCE
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "padded"])
 def test_bert_base_in_full_width_equals_pytorch(padded: bool) -> None:
     given = given_rows(FULL_WIDTH, padded=padded)

@@ -59,14 +59,14 @@ def test_the_configs_share_all_strings():
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("total", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("total", [FEW, pytest.param(MANY, marks=pytest.mark.exhaustive)])
 def test_litert_equals_the_core(name, total):
     texts = texts_of(name, total)
     check(name, texts, in_litert(name, texts))
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("total", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("total", [FEW, pytest.param(MANY, marks=pytest.mark.exhaustive)])
 def test_onnx_runtime_equals_the_core(name, total):
     texts = texts_of(name, total)
     check(name, texts, in_onnx_runtime(name, texts))
@@ -74,7 +74,7 @@ def test_onnx_runtime_equals_the_core(name, total):
 
 @pytest.mark.skipif(not TfliteRuntimeRunner.installed(), reason="tflite-runtime is not installed")
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("total", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("total", [FEW, pytest.param(MANY, marks=pytest.mark.exhaustive)])
 def test_tflite_runtime_equals_the_core(name, total, tmp_path):
     texts = texts_of(name, total)
     check(name, texts, in_tflite_runtime(name, texts, tmp_path))

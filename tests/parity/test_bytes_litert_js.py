@@ -19,7 +19,7 @@ from support.bytes_fronts import CONFIGS
 TEXTS = 200
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.exhaustive,
     pytest.mark.skipif(bool(litert_js.missing()), reason=f"needs {litert_js.missing()}"),
 ]
 

@@ -52,6 +52,7 @@ def follows(found: dict[str, np.ndarray], form: str, recipe: str, *, rounds_outp
     assert np.corrcoef(found["logits"].ravel(), expected.ravel())[0, 1] > CORRELATION[recipe]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", SHARE)
 @pytest.mark.parametrize("form", GHOST_FORMS)
 def test_a_tflite_file_follows_the_float_network_and_is_what_the_recipe_says(form: str, recipe: str) -> None:
@@ -163,6 +164,7 @@ def test_an_onnx_file_has_one_convolution_a_ghost_with_its_relu_and_its_padding(
 PADDED = tiny_files.inputs(40, seed=9, shortest=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 @pytest.mark.parametrize("recipe", ["float32", "int8"])
 @pytest.mark.parametrize("form", GHOST_FORMS)

@@ -49,6 +49,7 @@ def error(found: np.ndarray, wanted: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.square(found - wanted))) / size)
 
 
+@pytest.mark.slow
 @both_formats
 @every_variant
 def test_float_files_answer_as_the_model_does(name, target):

@@ -11,7 +11,7 @@ import pytest
 from models_tf import registry
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.encoder import EncoderCheckpoint
-from support.tiny_models import HEADS, LABELS, WORD_COUNT
+from support.tiny_models import HEADS, LABELS, RELATIVES, WORD_COUNT
 from support.torch_models import CLASSES, compare, given_rows, pytorch_model
 
 torch = pytest.importorskip("torch")
@@ -83,6 +83,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "pad_token_id": 3,
     },
 }
+
+
+def test_every_family_beside_bert_has_its_settings_here() -> None:
+    assert set(NAMES) == set(RELATIVES) == {document["model_type"] for document in VARIANTS.values()}
 
 
 def family_of(document: dict[str, Any]) -> tuple[str, Any]:

@@ -84,6 +84,7 @@ def test_answers_depend_on_the_row(head):
         assert size(exact - exact.mean(axis=0)) >= 0.2 * size(exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", tiny_files.HEADS)
 def test_int8_follows_float_in_spite_of_outlier_channels(head):
     # Queries and keys are rounded by about 1/60 (7 bits of weights, 8 of inputs) and give scores of about 6 units: 0.1
@@ -220,7 +221,7 @@ def test_one_operator_that_reads_a_leveled_tensor_in_float_is_found(op_type):
 # Real weights.
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_static_int8_of_a_trained_bert_keeps_774_of_872_rows_in_24_million_bytes(tmp_path: Path):
     request = ExportRequest(
         model="bert",

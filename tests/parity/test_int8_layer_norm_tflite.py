@@ -70,6 +70,7 @@ def of_tokens(values: np.ndarray) -> np.ndarray:
 MOST = {"classification": 0.024, "question-answering": 0.24, "base": 0.024}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", tiny_files.HEADS)
 @pytest.mark.parametrize("resolver", ["AUTO", "BUILTIN_REF"])
 def test_int8_follows_float_in_spite_of_outlier_channels(head, resolver):

@@ -62,6 +62,7 @@ def run(target: str, file, graph: str, **options) -> np.ndarray:
     return base.get(target).runner(file, inputs=INPUTS[graph], rows=1, **options)(feed())["logits"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("io", WIDE)
 @pytest.mark.parametrize(("target", "recipe"), PLACES)
 def test_every_file_answers_the_same_to_the_last_bit(target, recipe, io):
@@ -158,7 +159,7 @@ def test_answers_of_a_token_model_become_float_and_no_bit_changes(recipe):
     assert files[1].audit(RECIPES[recipe]) == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(bool(litert_js.missing()), reason=f"needs {litert_js.missing()}")
 class TestLiteRtJs:
     """It takes float32, int32 and uint8 at the border, and no int8. A recipe that has another form is no use there."""

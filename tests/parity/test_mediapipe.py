@@ -22,7 +22,10 @@ from support import mediapipe, tiny_files
 from support.real_checkpoints import data_folder, minilm_sst2
 from support.tiny_models import CONVERTED_WORDS, numbers
 
-pytestmark = pytest.mark.skipif(bool(mediapipe.missing()), reason=f"needs {mediapipe.missing()}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(mediapipe.missing()), reason=f"needs {mediapipe.missing()}"),
+]
 
 LABELS = ("no", "yes", "perhaps")
 NAMES = ("ids", "mask", "segments")
@@ -112,7 +115,7 @@ def theirs(folder: Path, texts: list[str]) -> np.ndarray:
     return mediapipe.scores(folder / "mediapipe_int8.tflite", texts, labels)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_200_texts_of_sst2_get_our_labels_and_scores(folder):
     with data_folder("sst2", "dev.tsv").open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
@@ -122,14 +125,14 @@ def test_200_texts_of_sst2_get_our_labels_and_scores(folder):
     assert np.abs(found - expected).max() <= INT8_ATOL
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_hard_texts_get_our_labels_and_scores(folder):
     found, expected = theirs(folder, SAME), ours(folder, SAME)
     for text, one, other in zip(SAME, found, expected, strict=True):
         assert np.abs(one - other).max() <= INT8_ATOL, text[:40]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_texts_that_mediapipe_tokenizes_otherwise_differ_by_their_tokens_alone(folder):
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.normalizer = normalizers.BertNormalizer(

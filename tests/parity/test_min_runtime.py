@@ -84,7 +84,7 @@ def answers(tmp_path_factory) -> dict[tuple[str, str], np.ndarray]:
     return {key: np.load(path) for key, path in paths.items() if path.exists()}
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_file_runs_in_2_14_as_in_litert_if_and_only_if_it_is_accepted(answers, name, recipe):
@@ -133,6 +133,7 @@ def test_an_export_runs_its_files_there_and_says_so(tmp_path):
     assert any("were run in tflite-runtime 2.14" in note for note in report.notes)
 
 
+@pytest.mark.slow
 def test_bytes_in_files_are_refused_for_2_12_with_the_remedy_and_nothing_is_written(tmp_path):
     folder = write_projection(tmp_path / "model", ["a", "b", "c"])
     wanted = {"checkpoint": folder, "quantize": "float32", "target": "tflite", "min_runtime": "2.12"}

@@ -101,7 +101,7 @@ def test_bert_equals_pytorch(padded: bool, head: str) -> None:
     assert compare("Bert", bert.FAMILY, document, HEADS[head], given_rows(document, padded=padded)) < TOLERANCE
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "padded"])
 @pytest.mark.parametrize("document", [OPT, TINY], ids=["opt", "tiny"])
 def test_the_published_24_layers_equal_pytorch(document: dict[str, Any], padded: bool) -> None:
@@ -109,7 +109,7 @@ def test_the_published_24_layers_equal_pytorch(document: dict[str, Any], padded:
     assert compare("MobileBert", mobilebert.FAMILY, document, HEADS["base"], given) < TOLERANCE
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("head", ["classification", "question-answering"])
 def test_a_head_on_24_layers_equals_pytorch(head: str) -> None:
     document = {**OPT, "vocab_size": 1000}

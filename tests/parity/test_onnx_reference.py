@@ -36,6 +36,7 @@ def test_every_family_of_files_has_a_row():
     assert {config.activation for config in configs} >= {"gelu", "gelu_tanh", "relu"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", OF_TOKENS)
 @pytest.mark.parametrize("name", TOKENS)
 def test_token_models_compute_the_same_in_the_reference(name, recipe):

@@ -16,7 +16,7 @@ ROWS = 4
 SHARE = {"float32": 1e-5, "fp16": 1e-5, "int4": 0.02, "int8-dynamic": 0.02, "int8": 0.02}
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.exhaustive,
     pytest.mark.skipif(bool(ort_web.missing()), reason=f"needs {ort_web.missing()}"),
 ]
 

@@ -61,6 +61,7 @@ def follows(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> No
         assert np.corrcoef(of_tokens(found)[name].ravel(), values.ravel())[0, 1] > 0.98, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variant", "head"), CASES)
 def test_padding_moves_no_answer_of_a_tflite_file_by_more_than_one_step(variant, head):
     int8 = files(variant, head).tflite("int8")
@@ -72,6 +73,7 @@ def test_padding_moves_no_answer_of_a_tflite_file_by_more_than_one_step(variant,
         assert moved.max() <= 1, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variant", "head"), CASES)
 def test_padding_moves_no_answer_of_an_onnx_file_by_more_than_one_step(variant, head):
     int8, ranges = files(variant, head).onnx("int8"), files(variant, head).onnx_ranges

@@ -37,6 +37,7 @@ def files(name: str) -> Files:
     return tiny_files.projection_files(name) if name in tiny_files.KINDS else tiny_files.files(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["float32", "int8-dynamic", "int8"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_xnnpack_takes_a_file_in_at_most_two_pieces(name, recipe):

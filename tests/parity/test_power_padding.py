@@ -53,6 +53,7 @@ def test_padding_moves_no_answer_of_an_onnx_file(name, recipe):
         assert np.abs(clean - changed).max() <= 1.001 * step
 
 
+@pytest.mark.slow
 @every_variant
 def test_how_long_the_padding_is_does_not_matter(name):
     """A text of at most 16 tokens, in a file for 16 and in one for 24 tokens."""

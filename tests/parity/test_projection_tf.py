@@ -105,6 +105,7 @@ def test_the_keras_layer_is_rebuilt_from_its_config():
     np.testing.assert_array_equal(lengths.numpy(), expected[1])
 
 
+@pytest.mark.slow
 def test_a_saved_model_loads_in_a_fresh_process(tmp_path):
     text = keras.Input([], dtype=tf.string)
     model = keras.Model(text, SequenceProjection(CONFIG)(text))

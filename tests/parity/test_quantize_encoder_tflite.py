@@ -43,6 +43,7 @@ def follows(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], recip
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", tiny_files.HEADS)
 @pytest.mark.parametrize("resolver", ["AUTO", "BUILTIN_REF"])
 @pytest.mark.parametrize("recipe", SHARE)

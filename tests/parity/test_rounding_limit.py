@@ -74,6 +74,7 @@ def test_a_network_that_float32_rounds_passes_by_a_limit_of_its_own_and_the_repo
     assert any("float32 itself differs from float64" in note for note in result.notes)
 
 
+@pytest.mark.slow
 def test_a_wrong_kernel_fails_all_the_same(network):
     name = "layers.6.ffn.0.intermediate.kernel"
     wrong = dataclasses.replace(network, tensors={**network.tensors, name: network.tensors[name][::-1].copy()})

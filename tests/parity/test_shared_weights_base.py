@@ -25,7 +25,7 @@ def test_the_recorded_files_keep_the_limits() -> None:
     judge(RECORDED["parameters"], RECORDED["files"])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_shared_weights_of_the_base_preset_are_stored_once_in_every_recipe() -> None:
     measure = runpy.run_path(str(ROOT / "benchmarks" / "shared_sizes.py"))["files"]
     parameters, files = measure("base", 16)

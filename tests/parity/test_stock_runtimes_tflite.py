@@ -130,6 +130,7 @@ def android(request, tmp_path_factory):
     return tuple(map(int, request.param.split("."))), runtime
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_tensorflow_lite_for_android_agrees_with_litert(android, name, recipe):

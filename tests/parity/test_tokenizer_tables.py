@@ -21,7 +21,7 @@ def test_java_and_javascript_have_the_same_tables():
     assert 30_000 < len(text_of(generate.JAVA)) < 100_000
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_tables_are_those_of_the_installed_package():
     assert generate.encode(generate.find_properties()) == text_of(generate.JAVA), (
         "run tools/generate_tokenizer_tables.py if the package has changed"

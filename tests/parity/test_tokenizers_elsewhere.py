@@ -102,6 +102,7 @@ def test_what_a_language_refuses_is_what_android_and_demo_refuse(tmp_path_factor
     assert not {"NFC", "Metaspace", "Unigram", "TemplateProcessing"} & refused
 
 
+@pytest.mark.slow
 def test_generated_strings_have_equal_tokens(run: Run):
     assert_equal([run], generated(FEW))
 
@@ -133,20 +134,21 @@ def test_hostile_strings_have_equal_tokens(run: Run):
     assert_equal([run], dict.fromkeys(OF_LONG, requests))
 
 
+@pytest.mark.slow
 def test_texts_of_the_data_have_equal_tokens(run: Run):
     root = data_folder(tokenizer_data.SETS[0]).parent
     requests = [one for name in tokenizer_data.SETS for one in tokenizer_data.requests(root, name, 60)]
     assert_equal([run], dict.fromkeys(OF_DATA, requests))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_100_000_generated_strings_have_equal_tokens(runs: list[Run]):
     requests = generated(MANY)
     assert sum(map(len, requests.values())) >= 100_000
     assert_equal(runs, requests)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", tokenizer_data.SETS)
 def test_all_texts_of_the_data_have_equal_tokens(runs: list[Run], name: str):
     step = 1 if os.environ.get("EXPORT_MOBILE_EVERY_TEXT") else STEPS.get(name, 1)
@@ -154,7 +156,7 @@ def test_all_texts_of_the_data_have_equal_tokens(runs: list[Run], name: str):
     assert_equal(runs, dict.fromkeys(OF_DATA, requests))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_texts_of_a_megabyte_have_equal_tokens(runs: list[Run]):
     assert_equal(runs, dict.fromkeys(OF_LONG, tokenizer_strings.long_requests()))
 

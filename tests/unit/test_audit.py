@@ -379,6 +379,7 @@ def test_a_token_model_passes_as_its_own_recipe_and_as_no_other(token_files, tar
     assert bool(problems) == (real != claimed), problems
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 @pytest.mark.parametrize("fold", ["full", "off"])
 @pytest.mark.parametrize("head", tiny_files.HEADS)

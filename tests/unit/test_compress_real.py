@@ -13,7 +13,7 @@ from support.real_checkpoints import minilm_sst2
 TEXTS = ["a gorgeous , witty , seductive movie .", "it 's dull", "not a bad film , if you have nothing else to do"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_minilm_answers_the_same_in_another_order_and_masked_is_pruned():
     found = checkpoint.load(minilm_sst2())
     network = Network(config=found.config, head=found.head, tensors=found.tensors)

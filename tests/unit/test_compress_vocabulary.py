@@ -103,7 +103,6 @@ def test_texts_of_the_data_fall_into_the_same_pieces(make, seed, characters, tmp
         assert kept[getattr(small, name)] == getattr(whole, name)
 
 
-@pytest.mark.hostile
 def test_the_pieces_of_a_long_word_are_no_longer_than_the_longest_token():
     """Found by the attack: a word of three million letters was tried in all its lengths, at each of its letters."""
     tried = 0

@@ -83,6 +83,7 @@ VARIANTS += [{"has_positions": True, "num_segments": 2}, {"num_segments": 3}, {"
 VARIANTS += [{"embedding_size": 8, "sum_before_projection": True, "has_positions": both} for both in (True, False)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fold", ["full", "safe", "off"])
 @pytest.mark.parametrize("head", ["classification", "token-classification"])
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)

@@ -166,6 +166,7 @@ def epoch_losses(files: Path, output: Path, **fields: Any) -> list[float]:
     return [float(line.split("loss ")[1].split()[0]) for line in epochs]
 
 
+@pytest.mark.slow
 def test_learning_the_inside_makes_the_loss_fall(files: Path, teacher: Path, tmp_path: Path) -> None:
     """Of a deeper and narrower student, through maps."""
     inside = {"teacher": [teacher], "hidden_weight": 0.5, "attention_weight": 0.5}
@@ -220,7 +221,7 @@ PRADO: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_prado_learns_from_a_bert_and_from_a_prado_together_and_resumes(
     files: Path, teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ def converted(variant: str, fold: str) -> tuple[NetworkGraph, bytes, onnx.ModelP
     return graph, to_tflite(function), to_onnx(function)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variant", "fold"), CASES)
 def test_the_converted_graph_computes_the_same(variant: str, fold: str) -> None:
     graph, tflite, model = converted(variant, fold)

@@ -28,6 +28,7 @@ def made(name: str, head: str) -> Network:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", FOLDS)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_an_unknown_length_changes_no_answer(name: str, head: str) -> None:

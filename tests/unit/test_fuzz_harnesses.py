@@ -7,7 +7,7 @@ import pytest
 
 from tests.fuzz import harnesses, seeds
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.slow
 RUNS = {"core": 8_000, "tf_op": 1_500, "tflite_op": 1_500, "ort_op": 1_500}
 
 
@@ -18,7 +18,6 @@ def programs(tmp_path_factory) -> dict[str, Path]:
     return harnesses.build(tmp_path_factory.mktemp("harnesses"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", harnesses.DRIVEN)
 def test_fuzzing_finds_nothing(programs, name, tmp_path):
     result = harnesses.run(name, programs[name], tmp_path, runs=RUNS[name], seed=16)
@@ -27,7 +26,6 @@ def test_fuzzing_finds_nothing(programs, name, tmp_path):
     assert result.coverage > 300, "the seeds reach the code behind the config"
 
 
-@pytest.mark.slow
 def test_the_memory_of_the_process_that_starts_a_harness_is_no_finding(programs, tmp_path, monkeypatch):
     monkeypatch.setattr(harnesses, "_MEMORY_MB", 400)  # the harness takes 130
     ours = np.ones(500 << 20, np.uint8)
@@ -36,7 +34,6 @@ def test_the_memory_of_the_process_that_starts_a_harness_is_no_finding(programs,
     assert not result.finding, result
 
 
-@pytest.mark.slow
 def test_a_broken_promise_of_the_core_is_found(programs, tmp_path, monkeypatch):
     """The harness would see it: a core that forgets to zero the rows behind a text."""
     broken = tmp_path / "sources"

@@ -13,7 +13,7 @@ from exporters.formats.base import get
 from exporters.formats.model_file import MIN_WEIGHT_ELEMENTS
 from support import foreign_files, foreign_onnx
 
-pytestmark = pytest.mark.slow  # makes a file with every tool
+pytestmark = pytest.mark.exhaustive  # makes a file with every tool
 ONNX_TYPES = {"float": "float32", "double": "float64"}
 
 

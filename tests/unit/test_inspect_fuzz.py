@@ -93,14 +93,14 @@ def test_a_hundred_broken_files_are_a_value_or_one_line(name):
     check(name, range(100))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @both_formats
 def test_two_thousand_broken_files_are_a_value_or_one_line(name):
     check(name, range(1000, 3000))
 
 
 @both_formats
-@pytest.mark.parametrize("count", [6, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [6, pytest.param(60, marks=pytest.mark.exhaustive)])
 def test_a_runtime_takes_broken_files_in_a_process_of_its_own(name, count):
     loaded, seed = 0, 10_000
     while loaded < count:

@@ -21,7 +21,6 @@ from models_tf.encoder.heads import CLASSIFICATION, make_head
 from quantize.recipe import RECIPES
 from support.tiny_models import write_checkpoint
 
-pytestmark = pytest.mark.hostile
 ROOT = Path(__file__).parents[2]
 RESULT = ROOT / "docs" / "results" / "memory.json"
 GB = 1e9

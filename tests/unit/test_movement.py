@@ -132,6 +132,7 @@ def pruned(files: Path, dense: Path, tmp_path_factory: pytest.TempPathFactory) -
     return output, train(files, output, **PRUNE, checkpoint=dense, epochs=6)
 
 
+@pytest.mark.slow
 def test_the_written_folder_holds_zeros_and_no_scores(dense: Path, pruned: tuple[Path, dict[str, Any]]) -> None:
     output, result = pruned
     before, after = weights_of(dense), weights_of(output)
@@ -159,6 +160,7 @@ def test_the_dev_score_is_that_of_the_written_weights(
     assert again["dev_score"] == pruned[1]["dev_score"]
 
 
+@pytest.mark.slow
 def test_soft_pruning_with_a_teacher_removes_weights(files: Path, dense: Path, tmp_path: Path) -> None:
     soft: dict[str, Any] = {"movement": "soft", "movement_overrides": ["score_rate=0.2", "every=1"], "epochs": 3}
     inside = {"teacher": [dense], "hidden_weight": 0.1, "attention_weight": 0.1}
@@ -169,7 +171,7 @@ def test_soft_pruning_with_a_teacher_removes_weights(files: Path, dense: Path, t
     assert result["movement_kept"]["matrices"] == pytest.approx(found)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("batch", [6, 14])  # between two masks, while it prunes and at the final sparsity
 def test_a_killed_pruning_ends_as_if_it_had_not_been_killed(
     files: Path, dense: Path, tmp_path: Path, batch: int

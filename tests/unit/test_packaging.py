@@ -81,7 +81,7 @@ def test_every_dependency_has_a_floor_and_a_cap_that_admit_what_is_installed():
         assert importlib.metadata.version(requirement.name) in requirement.specifier, line
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_wheel_builds_without_tensorflow_and_holds_the_libraries_and_the_bundled_files(checkout):
     done = build_wheel(checkout)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -106,7 +106,7 @@ def test_the_wheel_builds_without_tensorflow_and_holds_the_libraries_and_the_bun
     assert not any(name.startswith(("tests/", "benchmarks/", "docs/")) for name in names)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("environment", "tried"),
     [({"CXX": "/nonexistent/c++"}, "CXX=/nonexistent/c++"), ({"CXX": "", "PATH": "/nonexistent"}, "c++, g++, clang++")],

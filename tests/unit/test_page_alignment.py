@@ -44,6 +44,7 @@ def test_the_four_libraries_of_the_wheel_fit_pages_of_16_kb():
     assert {path.name: min(alignments(path)) >= PAGE for path in WHEEL} == {path.name: True for path in WHEEL}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", ["aarch64-linux-gnu-g++", "g++"])
 def test_the_jni_library_fits_pages_of_16_kb_for_arm64_and_x86_64(compiler, tmp_path):
     found = alignments(build(tmp_path, compiler))

@@ -160,6 +160,7 @@ def test_the_folder_answers_as_the_training_said(files: Path, searched: tuple[Pa
     assert rows.score(predict(rows.inputs)).value == result["dev_score"]
 
 
+@pytest.mark.slow
 def test_without_a_share_the_penalty_decides(files: Path, bert: Path, tmp_path: Path) -> None:
     fields = {"checkpoint": bert, "search_epochs": 2, "epochs": 1}
     pressed = power(files, tmp_path / "pressed", **fields, search_overrides=["penalty=10"])
@@ -192,7 +193,7 @@ def test_tokens_that_are_given_are_not_searched_for(files: Path, tmp_path: Path)
         train(files, tmp_path / "n", **given, keep_share=0.5)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_training_killed_in_every_phase_ends_as_if_it_had_not_been_killed(
     files: Path, bert: Path, tmp_path: Path
 ) -> None:

@@ -26,6 +26,7 @@ def interpreter(content: bytes, values: dict):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "recipe"),
     [*(("bert", recipe) for recipe in RECIPES), *(("ghosts on heads", r) for r in ("float32", "int8"))],

@@ -105,6 +105,7 @@ def multiplied(graph: OpGraph, parts: list[frozenset[str]]) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 @both_targets
 @pytest.mark.parametrize(
     ("name", "fold"), [*((name, "full") for name in NETWORKS), *((name, "off") for name in COUNTED)]

@@ -72,6 +72,7 @@ def build(tools: str, folder: Path) -> Path:
     return folder / "program"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("abi", PLATFORMS)
 def test_features_on_arm_are_those_of_this_machine_bit_for_bit(abi, tmp_path):
     tools, emulator = PLATFORMS[abi]

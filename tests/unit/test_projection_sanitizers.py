@@ -86,6 +86,7 @@ def sanitizers_work(command: str, folder: Path) -> bool:
     return built.returncode == 0 and subprocess.run([str(folder / "probe")], check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_core_is_clean_under_sanitizers_and_equals_its_portable_code(case_file, tmp_path):
     command = compiler()
     if not sanitizers_work(command, tmp_path):

@@ -84,7 +84,7 @@ def check(source: Network, rewrite: Callable[[Network], Network], float32: float
             assert relative_error(answers(after, given), answers(before, given)) < tolerance
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("head", ["classification", "base"])
 @pytest.mark.parametrize("rewrite", REWRITES)
 @pytest.mark.parametrize("variant", ["opt", "tiny"])
@@ -92,7 +92,7 @@ def test_a_rewrite_of_24_layers_computes_the_same(variant: str, rewrite: str, he
     check(deep(variant, head), REWRITES[rewrite])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("head", ["classification", "base"])
 @pytest.mark.parametrize("rewrite", NO_NORM_REWRITES)
 @pytest.mark.parametrize("variant", ["opt", "tiny"])
@@ -125,7 +125,7 @@ def test_all_rewrites_together_compute_the_same(variant: str, fold: str, head: s
     check(network(config(variant), HEADS[head]), rewrite)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("fold", ["full", "safe"])
 @pytest.mark.parametrize("variant", ["opt", "tiny"])
 def test_24_layers_of_full_width_compute_the_same(variant: str, fold: str) -> None:

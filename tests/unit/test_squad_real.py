@@ -12,7 +12,7 @@ from models_tf.tokenizers.tokenizer import Tokenizer
 from support.real_checkpoints import data_folder
 from support.squad_files import write_json
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 START, END = "start_logits", "end_logits"
 WINDOWS, QUESTIONS = 10_833, 10_570

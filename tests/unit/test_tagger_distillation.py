@@ -149,6 +149,7 @@ def whole(files: Path, teacher: Path, tmp_path_factory: pytest.TempPathFactory) 
     return output, fit(files, output, **distilled(files, teacher))
 
 
+@pytest.mark.slow
 def test_distillation_comes_before_the_labels_and_helps(
     files: Path, teacher: Path, whole: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -166,7 +167,8 @@ def test_distillation_comes_before_the_labels_and_helps(
 
 
 # In the second epoch of distillation, and in the first one of the labels.
-@pytest.mark.parametrize("batch", [pytest.param(13, marks=pytest.mark.slow), 23])
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", [pytest.param(13, marks=pytest.mark.exhaustive), 23])
 def test_a_killed_distillation_ends_as_if_it_had_not_been_killed(
     files: Path,
     teacher: Path,

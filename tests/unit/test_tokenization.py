@@ -89,7 +89,7 @@ def test_tokens_are_those_of_transformers_with_a_small_vocabulary(tmp_path: Path
     same_as_transformers(texts, VOCAB, tmp_path, settings)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("settings", SETTINGS[:3], ids=str)
 def test_tokens_are_those_of_transformers_on_real_and_odd_texts(tmp_path: Path, settings: dict[str, bool]) -> None:
     same_as_transformers(real_texts(), data_folder("vocab", "vocab.txt").read_bytes(), tmp_path, settings)

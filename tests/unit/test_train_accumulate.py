@@ -21,6 +21,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["classification", "token-classification"])
 def test_two_batches_per_update_are_one_of_twice_the_rows(files: Path, tmp_path: Path, task: str) -> None:
     """Tags: means over words, of which the batches have different numbers. All rows are in one group of lengths, and
@@ -47,6 +48,7 @@ def test_the_schedule_counts_updates(files: Path, tmp_path: Path, monkeypatch: p
     assert seen == [9]  # 8 batches an epoch: groups of 3, 3 and 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["sgnn", "bert"])
 def test_a_training_killed_between_updates_resumes_to_the_bit(files: Path, tmp_path: Path, model: str) -> None:
     sizes = {"hidden_dropout_prob": 0.2} if model == "bert" else None

@@ -105,6 +105,7 @@ class Raises(keras.callbacks.Callback):
             raise self.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [ZeroDivisionError("the user's"), FileNotFoundError(2, "the user's", "my.csv")])
 def test_what_a_callback_raises_is_the_users_and_the_training_resumes_to_the_bit(
     files: Path, tmp_path: Path, error: Exception

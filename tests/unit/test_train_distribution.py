@@ -122,9 +122,13 @@ def test_what_cannot_be_distributed_is_refused_in_one_line(fields: dict[str, str
     assert line in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names",
-    [QUICK, pytest.param(tuple(name for name in TRAININGS if name not in QUICK), marks=pytest.mark.slow, id="others")],
+    [
+        QUICK,
+        pytest.param(tuple(name for name in TRAININGS if name not in QUICK), marks=pytest.mark.exhaustive, id="others"),
+    ],
 )
 def test_two_devices_learn_what_one_learns(tmp_path: Path, names: tuple[str, ...]) -> None:
     path = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(__file__).parents[2])])

@@ -65,6 +65,7 @@ def swapped(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["teacher", "teacher_logits"])
 def test_a_student_follows_its_teacher_against_the_labels(
     kind: str, swapped: Path, trained: tuple[Path, dict[str, Any]], tmp_path: Path

@@ -117,7 +117,7 @@ def whole(files: Path, teacher: Path, tmp_path_factory: pytest.TempPathFactory) 
     return output, train(files, output, **transfer(teacher))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("batch", [2, 5, 8])  # inside the first layer's phase, the second's, and the task's epoch
 def test_a_killed_training_ends_as_if_it_had_not_been_killed(
     files: Path,
@@ -152,6 +152,7 @@ def _dev_only(original: Callable[..., Any], rows: int) -> Callable[..., Any]:
     return call
 
 
+@pytest.mark.slow
 def test_a_students_labels_are_the_teachers_where_the_file_has_numbers(
     files: Path, teacher: Path, tmp_path: Path
 ) -> None:
@@ -160,7 +161,7 @@ def test_a_students_labels_are_the_teachers_where_the_file_has_numbers(
     assert result["dev_score"] > 90
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_joint_transfer_pulls_the_student_to_its_teacher(files: Path, teacher: Path, tmp_path: Path) -> None:
     """More epochs of it: a smaller distance. The task's one epoch has a learning rate of next to nothing."""
     losses = []
@@ -252,6 +253,7 @@ def test_regression_of_pairs_learns(files: Path, trained: tuple[Path, dict[str, 
     assert loaded.problem_type == "regression"
 
 
+@pytest.mark.slow
 def test_token_classification_learns(files: Path, tmp_path: Path) -> None:
     generator = random.Random(0)
     for name, count in (("train", 192), ("dev", 32)):
@@ -268,6 +270,7 @@ def test_token_classification_learns(files: Path, tmp_path: Path) -> None:
     assert checkpoint.load(tmp_path / "m").labels == ["B-x", "B-y", "O"]
 
 
+@pytest.mark.slow
 def test_question_answering_learns_with_a_teacher_of_its_kind(files: Path, tmp_path: Path) -> None:
     write_questions(tmp_path, random.Random(0), train_rows=160, dev_rows=32)
     rows = {"train": tmp_path / "train.json", "dev": tmp_path / "dev.json", "task": "question-answering"}
@@ -295,6 +298,7 @@ def test_a_full_disk_leaves_whole_files_only(files: Path, tmp_path: Path, monkey
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_head_of_several_labels_learns_to_give_one_and_does_not_teach(files: Path, tmp_path: Path) -> None:
     train(files, tmp_path / "start", epochs=1)
     edit_document(tmp_path / "start", problem_type="multi_label_classification")

@@ -157,6 +157,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_student_learns_from_texts_what_its_labels_do_not_tell(files: Path, tmp_path: Path) -> None:
     """Four labelled rows name one word of each label; the other six words are in the texts alone."""
     settings = {"epochs": 8, "batch_size": 16, "average": 0.9, "teacher": [files / "teacher"]}
@@ -166,6 +167,7 @@ def test_a_student_learns_from_texts_what_its_labels_do_not_tell(files: Path, tm
     assert alone["dev_accuracy"] < taught["dev_accuracy"] - 0.1
 
 
+@pytest.mark.slow
 def test_stored_logits_for_both_files_teach_as_the_teacher_does(files: Path, tmp_path: Path) -> None:
     from models_tf.checkpoints import projection as checkpoint
 

@@ -123,7 +123,7 @@ print(peak_megabytes() - before)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """A file four times as large as the window costs no more memory than one that fills it once."""

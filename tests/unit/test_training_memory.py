@@ -10,7 +10,7 @@ from support.projection_training import OVERRIDES
 from support.token_training import BERT_SIZES, SPECIAL, overrides
 
 ROWS, TEXT_BYTES = 8000, 1500
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.slow
 # One process trains on the small file twice, then on the large one. Every training adds some 25 MB to the peak,
 # whatever it reads: what the third adds beyond the second is due to the rows.
 SCRIPT = """
@@ -52,7 +52,6 @@ def write_rows(path: Path, count: int) -> None:
         file.writelines(f"{row} good {'x' * TEXT_BYTES}\t{row % 2}\n" for row in range(count))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
 @pytest.mark.parametrize(("model", "rows"), [("prado", "labelled"), ("bert", "labelled"), ("prado", "unlabelled")])
 def test_f4_memory_of_a_training_is_flat_in_the_number_of_rows(

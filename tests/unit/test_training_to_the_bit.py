@@ -21,6 +21,7 @@ from models_tf.training.schedule import WarmupCosine
 from support.projection_training import OVERRIDES
 from support.token_training import KilledAt, KilledError, train, write_tags, write_task
 
+pytestmark = pytest.mark.slow
 DROPOUT = {"hidden_dropout_prob": 0.2, "attention_probs_dropout_prob": 0.2}
 SGNN = ("hidden_size=6", "hidden_layers=2", "projection.feature_size=16")
 Fields = dict[str, Any]
@@ -133,7 +134,9 @@ def killed_and_resumed(fit: Callable[..., Fields], name: str, output: Path, step
     return fit(name, output, resume=True)
 
 
-@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in TRAININGS])
+@pytest.mark.parametrize(
+    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.exhaustive) for n in TRAININGS]
+)
 def test_f9_a_training_that_was_killed_gives_the_weights_of_one_that_was_not(
     fit: Callable[..., Fields], tmp_path: Path, name: str
 ) -> None:

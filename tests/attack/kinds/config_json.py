@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from models_tf import registry
 from tests.attack import materials
 from tests.attack.case import Case
 from tests.attack.outcome import Kind, Outcome
 from tests.attack.readers import read_checkpoint
 from tests.attack.values import document_bytes, wrong_value
 
-MODELS = ("bert", "mobilebert", "powerbert", "albert", "ghostbert", "tagger", "squad")
-MODELS += ("distilbert", "electra", "roberta", "xlm-roberta", "mpnet", "deberta-v2")
+MODELS = (*registry.names(registry.TOKENS), "squad")
 _EXTRA = (
     "id2label", "label2id", "num_labels", "problem_type", "architectures", "hidden_act", "layer_norm_eps",
     "type_vocab_size", "pad_token_id", "classifier_dropout", "torch_dtype", "export_mobile_kept_heads",
