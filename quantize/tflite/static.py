@@ -68,9 +68,10 @@ def _quantize(
     ranges = with_symmetric_operands(model, ranges)
     drop_unused(model)  # levels made second and third copies of the weights
     own_buffers(model)
-    float_model, recipe = write_model(model), _recipe(model, kept)
+    float_model, recipe, shapes = write_model(model), _recipe(model, kept), _output_shapes(model)
     del model
     model = _with_accepted_scales(float_model, recipe, ranges)
+    _set_output_shapes(model, shapes)
     elide_input_cast(model)
     elide_requantize(model)
     add_biases(model)
@@ -89,6 +90,19 @@ def _with_accepted_scales(float_model: bytes, recipe: list[dict[str, object]], r
             break
         ranges = ranges.override({name: _wider(ranges.ranges[name], least) for name, least in found.items()})
     return model
+
+
+def _output_shapes(model: Model) -> list[list[int] | None]:
+    """Which axes of the outputs follow the input: -1; None if none does."""
+    graph = model.subgraphs[0]
+    return [graph.tensors[index].shapeSignature for index in graph.outputs]
+
+
+def _set_output_shapes(model: Model, shapes: list[list[int] | None]) -> None:
+    """ai-edge-quantizer forgets them where the graph also reads the output: there the output becomes a new tensor."""
+    graph = model.subgraphs[0]
+    for index, shape in zip(graph.outputs, shapes, strict=True):
+        graph.tensors[index].shapeSignature = shape
 
 
 def _wider(found: tuple[float, float], least: float) -> tuple[float, float]:

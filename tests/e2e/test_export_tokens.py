@@ -37,44 +37,6 @@ def checkpoints(tmp_path_factory):
     return functools.partial(saved, tmp_path_factory.mktemp("checkpoints"))
 
 
-def words(generator: np.random.Generator, most: int = 9) -> list[str]:
-    return [str(number) for number in generator.integers(0, 56, generator.integers(1, most))]
-
-
-@pytest.fixture(scope="session")
-def data(tmp_path_factory):
-    """Rows for every task, by its name."""
-    folder, generator = tmp_path_factory.mktemp("data"), np.random.default_rng(3)
-    texts = [" ".join(words(generator)) for _ in range(120)]
-    files = {
-        "classification": ("rows.tsv", "text\tlabel", [f"{text}\t{CLASSES[i % 3]}" for i, text in enumerate(texts)]),
-        "regression": (
-            "pairs.tsv",
-            "sentence1\tsentence2\tscore",
-            [f"{text}\t{texts[-i]}\t{len(text) / 7:.2f}" for i, text in enumerate(texts)],
-        ),
-    }
-    found = {}
-    for task, (name, header, lines) in files.items():
-        found[task] = folder / name
-        found[task].write_text("\n".join([header, *lines]) + "\n")
-    tags = ["O", "B-X", "I-X"]
-    sentences = [[f"{word} {tags[int(word) % 3]}" for word in words(generator)] for _ in range(120)]
-    found["token-classification"] = folder / "tags.conll"
-    found["token-classification"].write_text("\n\n".join("\n".join(lines) for lines in sentences) + "\n")
-    questions = []
-    for i in range(60):
-        context = words(generator) + words(generator)
-        answer = context[len(context) // 2]
-        start = len(" ".join([*context[: len(context) // 2], ""]))
-        asked = {"id": str(i), "question": texts[i], "answers": [{"text": answer, "answer_start": start}]}
-        questions.append({"context": " ".join(context), "qas": [asked]})
-    found["question-answering"] = folder / "squad.json"
-    document = {"version": "1.1", "data": [{"title": "t", "paragraphs": questions}]}
-    found["question-answering"].write_text(json.dumps(document))
-    return found
-
-
 def assert_complete(
     folder: Path,
     recipe: str,
@@ -110,11 +72,11 @@ def assert_complete(
 
 
 @pytest.fixture(scope="session", params=EVERYWHERE)
-def exported(request, checkpoints, data, tmp_path_factory):
+def exported(request, checkpoints, task_rows, tmp_path_factory):
     """The command of the issue, in an empty folder."""
     folder = tmp_path_factory.mktemp(request.param)
     flags = ("--model", "mobilebert", "--checkpoint", checkpoints(), "--task", "classification")
-    done = run(*flags, "--eval-data", data["classification"], "--quantize", request.param, cwd=folder)
+    done = run(*flags, "--eval-data", task_rows["classification"], "--quantize", request.param, cwd=folder)
     return request.param, folder / "export-mobile-out" / f"mobilebert-mobilebert-classification-{request.param}", done
 
 
@@ -161,10 +123,10 @@ def test_model_json_and_the_examples_are_enough_to_check_another_tokenizer_and_r
 
 
 @pytest.mark.exhaustive
-def test_the_same_request_gives_the_same_bytes_from_python(exported, checkpoints, data, tmp_path):
+def test_the_same_request_gives_the_same_bytes_from_python(exported, checkpoints, task_rows, tmp_path):
     recipe, folder, _ = exported
     request = ExportRequest(
-        checkpoint=checkpoints(), eval_data=data["classification"], quantize=recipe, output=tmp_path / "again"
+        checkpoint=checkpoints(), eval_data=task_rows["classification"], quantize=recipe, output=tmp_path / "again"
     )
     report = export(request)
     assert report.passed
@@ -190,9 +152,9 @@ METRICS = {
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("recipe", ["float32", "int8"])
 @pytest.mark.parametrize("task", list(METRICS))
-def test_every_head_is_exported_and_scored_by_its_metric(main, checkpoints, data, tmp_path, task, recipe, capfd):
+def test_every_head_is_exported_and_scored_by_its_metric(main, checkpoints, task_rows, tmp_path, task, recipe, capfd):
     flags = ("--model", "mobilebert", "--checkpoint", checkpoints(task=task), "--task", task, "--quantize", recipe)
-    assert main(*flags, "--eval-data", data[task], "--output", tmp_path / "out") == 0, capfd.readouterr().err
+    assert main(*flags, "--eval-data", task_rows[task], "--output", tmp_path / "out") == 0, capfd.readouterr().err
     report = assert_complete(tmp_path / "out", recipe, labels=task != "question-answering")
     metric, more = METRICS[task]
     assert {row["score"]["metric"] for row in report["accuracy"]} == {metric}
@@ -207,11 +169,11 @@ def test_every_head_is_exported_and_scored_by_its_metric(main, checkpoints, data
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("recipe", ["float32", "int8"])
-def test_a_base_model_gives_hidden_states_and_needs_only_texts(checkpoints, data, tmp_path, recipe):
+def test_a_base_model_gives_hidden_states_and_needs_only_texts(checkpoints, task_rows, tmp_path, recipe):
     request = ExportRequest(
         checkpoint=checkpoints(),
         task="base",
-        calibration_data=data["classification"],
+        calibration_data=task_rows["classification"],
         quantize=recipe,
         output=tmp_path / "out",
     )
@@ -223,10 +185,10 @@ def test_a_base_model_gives_hidden_states_and_needs_only_texts(checkpoints, data
     assert names == {"hidden", "pooled"}
 
 
-def test_int4_through_the_command(data, tmp_path):
+def test_int4_through_the_command(task_rows, tmp_path):
     """A network wide enough for it. tflite-runtime 2.14 cannot run the file, and the report says so."""
     saved = write_checkpoint(tmp_path / "bert", "bert", hidden_size=32, intermediate_size=64)
-    arguments = ["--checkpoint", saved, "--quantize", "int4", "--eval-data", data["classification"], "--output"]
+    arguments = ["--checkpoint", saved, "--quantize", "int4", "--eval-data", task_rows["classification"], "--output"]
     assert cli.main([*map(str, arguments), str(tmp_path / "out"), "--json"]) == 0
     report = load(tmp_path / "out")
     assert_report_is_whole(report)
@@ -248,13 +210,13 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("name", registry.names(registry.TOKENS))
-def test_every_token_model_of_the_registry_is_exported(name, checkpoints, data, tmp_path):
+def test_every_token_model_of_the_registry_is_exported(name, checkpoints, task_rows, tmp_path):
     task = registry.get(name).family().heads[0]
     for recipe in (recipe for recipe in EVERYWHERE if recipe not in ELSEWHERE.get(name, ())):
         request = ExportRequest(
-            checkpoint=checkpoints(name, task), eval_data=data[task], quantize=recipe, output=tmp_path / recipe
+            checkpoint=checkpoints(name, task), eval_data=task_rows[task], quantize=recipe, output=tmp_path / recipe
         )
         export(request).raise_for_failures()
         assert_complete(tmp_path / recipe, recipe)
