@@ -36,7 +36,7 @@ from models_tf.training.text_teacher import TextTeacher
 SPEECH = [LETTERS, "projection.token_separators='-"]
 LEFT_OUT = [f"{name}=0" for name in ("fourgram", "fivegram", "skip1bigram", "skip2bigram")]
 SIZES = ["shared_bottleneck=true", *LEFT_OUT, "projection.feature_size=512"]
-BATCH, STEPS, DEV_ROWS = 64, 640, 500
+BATCH, STEPS, DEV_ROWS = 64, 3200, 500
 # Of the tokens of a test row, in the second test.
 TYPOS = 0.1
 # By name: whether a teacher answers for the labelled rows, for the others too, and further flags.
@@ -76,14 +76,14 @@ TASKS = {
         unlabelled=13_500,
         max_seq_len=32,
         fields=SPEECH,
-        teacher=["--epochs", "15", "--batch-size", "16", "--learning-rate", "1e-4"],
+        teacher=["--epochs", "20", "--batch-size", "16", "--learning-rate", "3e-4"],
     ),
     "sst2": Task(
         labelled=2000,
         unlabelled=8000,
         max_seq_len=64,
         fields=[],
-        teacher=["--epochs", "4", "--batch-size", "16", "--learning-rate", "5e-5"],
+        teacher=["--epochs", "6", "--batch-size", "16", "--learning-rate", "1e-4"],
     ),
 }
 

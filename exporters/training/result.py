@@ -27,7 +27,7 @@ class TrainResult:
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> "TrainResult":
         names = ("best_epoch", "epochs", "seconds", "dev_rows")
-        # Projection models record a share.
+        # Projection models with one label per text record a share.
         factor = 100 if "dev_accuracy" in record else 1
         return cls(
             output=Path(record["output"]),
@@ -51,11 +51,9 @@ class TrainResult:
         if "retention" in found:
             kept = found["retention"]
             more += f"; tokens kept: {' '.join(map(str, kept['lengths']))} ({100 * kept['share']:.1f} %)"
-        if "dev_accuracy_with_typos" in found:
-            more += (
-                f", with typos in {100 * found['typo_probability']:.0f} % of the tokens "
-                f"{100 * found['dev_accuracy_with_typos']:.2f} %"
-            )
+        if "typo_probability" in found:
+            typos = found.get("dev_score_with_typos", 100 * found.get("dev_accuracy_with_typos", 0))
+            more += f", with typos in {100 * found['typo_probability']:.0f} % of the tokens {typos:.2f} %"
         return (
             f"dev {metric_title(self.metric)} {self.dev_score:.2f}{metric_unit(self.metric)} (n = {self.dev_rows}, "
             f"standard error {self.dev_standard_error:.2f}){more}; best epoch: {self.best_epoch} of {self.epochs}; "

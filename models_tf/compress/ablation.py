@@ -101,7 +101,8 @@ def ablate(
 
 
 def _right(rows: TaskRows, outputs: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    if rows.task != CLASSIFICATION or rows.targets is None:
+    """Which rows are; None where the score is no mean over rows, as with several labels per text."""
+    if rows.task != CLASSIFICATION or rows.targets is None or rows.targets[LOGITS].ndim != 1:
         return None
     return outputs[LOGITS].argmax(-1) == rows.targets[LOGITS]
 

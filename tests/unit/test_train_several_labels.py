@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 import torch
 
-from exporters import CompressRequest, TrainRequest, compress
+from exporters import AblateRequest, CompressRequest, TrainRequest, ablate, compress
 from exporters import train as train_model
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress.settings import Compression
@@ -155,3 +155,9 @@ def test_heads_are_pruned_by_importance(files: Path, trained: Path, tmp_path: Pa
     )
     compress(made)
     assert checkpoint.load(tmp_path / "small").config.kept_heads
+
+
+def test_the_micro_f1_without_each_head_is_measured(files: Path, trained: Path) -> None:
+    found = ablate(AblateRequest(checkpoint=trained, data=files / "train.tsv", rows=64, what="heads")).to_dict()
+    assert found["metric"] == "micro_f1"
+    assert min(change for layer in found["without_head"]["change"] for change in layer) < 0
