@@ -1,11 +1,13 @@
 """Workers wait until all of them are there, which TensorFlow would do without end and without a word.
 
-Each listens on its own port until it reaches the ports of all others; then TensorFlow takes the port over, and answers
-those that still ask. Leaves out workers that are lost later: TensorFlow asks after them every half minute.
+Each listens on its own port and greets the others by its address until it has greeted all of them and been greeted by
+all; then TensorFlow takes the port over. Something else that listens on a worker's port does not greet, so it is not
+taken for one. Leaves out workers that are lost later: TensorFlow asks after them every half minute.
 """
 
 import contextlib
 import socket
+import threading
 import time
 from collections.abc import Iterator, Sequence
 
@@ -16,44 +18,94 @@ from models_tf.training.progress import Progress
 
 LIMIT = "worker_seconds"
 _PAUSE = 0.1
-_CONNECT_SECONDS = 2.0
+_ANSWER_SECONDS = 2.0
+_MOST_BYTES = 1000  # a greeting comes in one piece; if it should not, it is repeated
 
 
 def meet(own: str, others: Sequence[str], progress: Progress) -> None:
-    """Returns when every one of the `others` can be reached; all are `host:port`."""
+    """Returns when this worker and every one of the `others` have greeted each other; all are `host:port`."""
     seconds = limits.value(LIMIT)
     deadline = time.monotonic() + seconds
-    with _listening(own):
-        missing = [host for host in others if not _answers(host)]
+    greeted: set[str] = set()
+    strangers: set[str] = set()  # what answers there is no worker
+    with _listening(own, others) as heard:
+        missing = _missing(own, others, greeted, heard, strangers)
         if missing:
             progress.line(f"waiting for {', '.join(missing)}")
         while missing:
             if time.monotonic() > deadline:
+                received = f"another program at {min(strangers)}" if strangers else f"none at {', '.join(missing)}"
                 raise WorkerError(
-                    f"All workers must start within {seconds} seconds of each other. Received: none at "
-                    f"{', '.join(missing)}. See what they say and start all again; --limit {LIMIT}=N waits longer."
+                    f"All workers must start within {seconds} seconds of each other. Received: {received}. See what "
+                    f"they say and start all again; --limit {LIMIT}=N waits longer."
                 )
             time.sleep(_PAUSE)
-            missing = [host for host in missing if not _answers(host)]
+            missing = _missing(own, others, greeted, heard, strangers)
+
+
+def _missing(own: str, others: Sequence[str], greeted: set[str], heard: set[str], strangers: set[str]) -> list[str]:
+    """Those that have not greeted or were not greeted yet; greets them."""
+    for host in others:
+        if host not in greeted:
+            answer = _greet(host, own)
+            strangers.discard(host)
+            if answer == _greeting(host):
+                greeted.add(host)
+            elif answer is not None:
+                strangers.add(host)
+    return [host for host in others if host not in greeted or host not in heard]
 
 
 @contextlib.contextmanager
-def _listening(own: str) -> Iterator[None]:
+def _listening(own: str, others: Sequence[str]) -> Iterator[set[str]]:
+    """Answers greetings inside the block; those of `others` that greeted, as they come."""
     port = _parts(own)[1]
     try:
         server = socket.create_server(("", port))
     except OSError as error:
         raise InputError(f"TF_CONFIG must give this worker a free port. Received: {own} ({error.strerror}).") from error
-    with server:
-        yield
+    server.settimeout(_PAUSE)
+    known = {_greeting(host): host for host in others}
+    heard: set[str] = set()
+    done = threading.Event()
 
+    def answer() -> None:
+        while not done.is_set():
+            with contextlib.suppress(OSError):  # nobody came, or went away at once
+                connection = server.accept()[0]
+                with connection:
+                    connection.settimeout(_ANSWER_SECONDS)
+                    host = known.get(connection.recv(_MOST_BYTES))
+                    if host is not None:
+                        connection.sendall(_greeting(own))
+                        heard.add(host)
 
-def _answers(host: str) -> bool:
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
     try:
-        socket.create_connection(_parts(host), timeout=_CONNECT_SECONDS).close()
+        yield heard
+    finally:
+        done.set()
+        thread.join()
+        server.close()
+
+
+def _greet(host: str, own: str) -> bytes | None:
+    """What is answered there; None if nobody listens."""
+    try:
+        connection = socket.create_connection(_parts(host), timeout=_ANSWER_SECONDS)
     except OSError:
-        return False
-    return True
+        return None
+    with connection:
+        try:
+            connection.sendall(_greeting(own))
+            return connection.recv(_MOST_BYTES)
+        except OSError:
+            return b""
+
+
+def _greeting(host: str) -> bytes:
+    return f"export-mobile worker {host}\n".encode()
 
 
 def _parts(host: str) -> tuple[str, int]:

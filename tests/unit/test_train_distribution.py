@@ -78,11 +78,60 @@ def test_without_a_cluster_the_line_shows_one(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_worker_says_whom_it_waits_for_and_gives_up_with_one_line() -> None:
     own, *others = (f"127.0.0.1:{port}" for port in free_ports(3))
-    with listening(others[0]), limits.override(worker_seconds=1):
-        told = Lines()
-        with pytest.raises(WorkerError, match=f"within 1 seconds of each other. Received: none at {others[1]}"):
-            meet(own, others, told)
-    assert told.lines == [f"waiting for {others[1]}"]
+    told, words = Lines(), f"within 1 seconds of each other. Received: none at {', '.join(others)}"
+    with limits.override(worker_seconds=1), pytest.raises(WorkerError, match=words):
+        meet(own, others, told)
+    assert told.lines == [f"waiting for {', '.join(others)}"]
+
+
+@contextlib.contextmanager
+def stranger(host: str, says: bytes) -> Iterator[None]:
+    """A program that is no worker, on a worker's port."""
+    with socket.create_server(("", int(host.rpartition(":")[2]))) as server:
+
+        def answer() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    with server.accept()[0] as connection:
+                        connection.sendall(says)
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("says", [b"HTTP/1.0 400 Bad request\r\n", b"\x00" * 5000, b""])
+def test_another_program_on_a_workers_port_is_not_taken_for_it(says: bytes) -> None:
+    own, other = (f"127.0.0.1:{port}" for port in free_ports(2))
+    with stranger(other, says), limits.override(worker_seconds=1):
+        words = f"Received: another program at {other}. See what they say"
+        with pytest.raises(WorkerError, match=words):
+            meet(own, [other], Lines())
+
+
+def test_a_program_that_never_answers_is_not_waited_for_without_end() -> None:
+    own, other = (f"127.0.0.1:{port}" for port in free_ports(2))
+    words = f"another program at {other}"
+    with listening(other), limits.override(worker_seconds=1), pytest.raises(WorkerError, match=words):
+        meet(own, [other], Lines())
+
+
+def test_what_knocks_at_a_workers_port_does_not_disturb_the_meeting() -> None:
+    own, other = (f"127.0.0.1:{port}" for port in free_ports(2))
+    met, knocked = threading.Barrier(2), threading.Event()
+
+    def knock() -> None:
+        while not knocked.is_set():
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(own[10:])), 1) as connection:
+                connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            time.sleep(0.01)
+
+    with ThreadPoolExecutor(3) as pool:
+        knocks = pool.submit(knock)
+        both = [pool.submit(work, own, other, after=0.0, met=met), pool.submit(work, other, own, after=0.5, met=met)]
+        assert [each.result(timeout=60) for each in both] == [None, None]
+        knocked.set()
+        knocks.result()
 
 
 def test_a_worker_goes_on_once_all_are_there_and_frees_its_port() -> None:
