@@ -77,10 +77,11 @@ def load(folder: Path) -> ProjectionCheckpoint:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"Checkpoint must be a folder with {CONFIG_FILE}. Received: {folder} (no such folder).")
+    document: dict[str, Any] = {}
     for name in (CONFIG_FILE, WEIGHTS_FILE, LABELS_FILE):
         if not (folder / name).is_file():
             raise lacking(folder, name, "train one with `export-mobile train`")
-    document = _read_document(folder / CONFIG_FILE)
+        document = document or _read_document(folder / CONFIG_FILE)  # it tells first if this is another kind of folder
     entry = registry.get(document["model"])
     if entry.kind != registry.PROJECTION:
         raise InputError(
@@ -148,8 +149,12 @@ def _tensor_name(variable: Any) -> str:
 def _read_document(path: Path) -> dict[str, Any]:
     document = read_json_file(path)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        received = document.get("format") if isinstance(document, dict) else type(document).__name__
-        raise InputError(f'{path} must have "format": "{FORMAT}". Received: {received!r}.')
+        wanted = f'"format": "{FORMAT}"'
+        if isinstance(document, dict) and "format" not in document:
+            wanted, received = f'{wanted} (PRADO, SGNN) or "model_type" (Hugging Face format)', "neither"
+        else:
+            received = repr(document["format"] if isinstance(document, dict) else type(document).__name__)
+        raise InputError(f"{path} must have {wanted}. Received: {received}.")
     for key, kind, word in (("model", str, "text"), ("config", dict, "an object"), ("training", dict, "an object")):
         if key not in document and key != "training":
             raise InputError(f'{path} must have the key "{key}". Received: {", ".join(document)}.')

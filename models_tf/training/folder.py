@@ -98,6 +98,11 @@ class TrainingFolder:
     def _check_resumed(self) -> None:
         state = self.path / STATE_FILE
         if not state.is_file():
+            if (self.path / checkpoint.CONFIG_FILE).is_file():
+                raise InputError(
+                    f"--resume needs a training that was stopped. Received: {self.path}, where one has finished. "
+                    "Remedy: --force or another --output for a new one."
+                )
             raise InputError(
                 f"--resume needs {state}, which a training that was stopped leaves. Received: no such file."
             )

@@ -93,6 +93,7 @@ VARIANCE = "prado/value_bottleneck/moving_variance"
         (truncate, "damaged"),
         (lambda f: (f / "model.safetensors").write_bytes(b"\x80\x04pickle"), "damaged"),
         (lambda f: (f / "labels.txt").unlink(), "lacks labels.txt"),
+        (lambda f: (f / "config.json").write_text('{"dim": 8}'), "Received: neither"),
         (lambda f: (f / "labels.txt").write_text("a\nb\n"), "must hold 3 labels"),
         (lambda f: (f / "labels.txt").write_text("a\n\nb\n"), "an empty line 2"),
         (lambda f: (f / "labels.txt").write_text("a\nb\na\n"), "'a' twice"),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from models_tf.errors import InputError
 from models_tf.folders import manifest
 from models_tf.tasks import several_labels
 from models_tf.training.running_share import RunningShare
@@ -34,6 +35,11 @@ def test_training_learns_and_writes_a_checkpoint(trained: tuple[Path, dict[str, 
     names = sorted(path.name for path in output.iterdir())
     assert names == [manifest.GROWING, "config.json", "labels.txt", "model.safetensors"]
     assert (output / "labels.txt").read_text().split() == ["music", "weather"]
+
+
+def test_a_finished_training_cannot_be_resumed(files: Path, trained: tuple[Path, dict[str, Any]]) -> None:
+    with pytest.raises(InputError, match=r"Received: .*model, where one has finished\."):
+        train(files, trained[0], resume=True, **QUICK)
 
 
 def test_the_same_seed_gives_the_same_first_epoch(files: Path, tmp_path: Path) -> None:
