@@ -88,6 +88,9 @@ class _Teachers:
         for number, teacher in enumerate(self.of_tokens):
             logits = teacher.logits(self.examples, number, folder=folder, progress=progress)
             found.append(LogitsTeacher(logits, *self.answer))
+        for teacher in found:
+            if isinstance(teacher, LogitsTeacher) and (note := teacher.note()):
+                progress.line(note)
         return AveragedTeachers(found) if found else None
 
 

@@ -12,13 +12,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from exporters import TrainRequest
+from exporters import train as train_model
 from models_tf.data.texts import read_texts
 from models_tf.errors import InputError
 from models_tf.layers.dropout import Draws
 from models_tf.training import batches as data
 from models_tf.training import losses
 from models_tf.training.features import project
-from support.projection_training import WORDS, train, write_task
+from models_tf.training.teacher import StoredTeacher
+from support.projection_training import OVERRIDES, WORDS, train, write_task
+from support.token_training import Lines
 
 QUICK: dict[str, Any] = {"epochs": 2, "batch_size": 16, "average": 0.9}
 TEXTS = ["play jazz", "Rain, again", "naïve"]
@@ -279,3 +283,34 @@ def test_several_labels_a_row_are_learned_from_texts_too(tmp_path: Path) -> None
     settings = {"epochs": 10, "batch_size": 8, "average": 0.5, "teacher_logits": tmp_path / "t.npy"}
     result = train(tmp_path, tmp_path / "out", multi_label=True, unlabelled=tmp_path / "u.txt", **settings)
     assert result["dev_score"] > 95.0
+
+
+@pytest.mark.parametrize(
+    ("best", "labels", "temperature", "multi", "said"),
+    [
+        (5.0, 2, 2.0, False, None),  # 0.92
+        (0.5, 2, 2.0, False, "at --temperature 2 its best label has 56 % on average"),
+        (0.5, 2, 2.0, True, None),
+        (5.0, 150, 2.0, False, "at --temperature 2 its best label has 8 % on average"),
+        (5.0, 150, 1.0, False, None),  # 0.50
+    ],
+)
+def test_a_teacher_that_is_not_sure_of_its_answers_is_told(
+    best: float, labels: int, temperature: float, multi: bool, said: str | None, tmp_path: Path
+) -> None:
+    logits = np.zeros((5000, labels), np.float16)
+    logits[np.arange(5000), np.arange(5000) % labels] = best
+    np.save(tmp_path / "t.npy", logits)
+    note = StoredTeacher(tmp_path / "t.npy", 5000, labels, temperature, multi).note()
+    assert (said in note and "lower --temperature" in note) if said else note == ""
+
+
+def test_the_note_of_an_unsure_teacher_is_shown_before_the_first_epoch(tmp_path: Path) -> None:
+    files = write_task(tmp_path)
+    np.save(tmp_path / "t.npy", np.zeros((400, 2), np.float32))
+    told, rows = Lines(), {"train": files / "train.tsv", "dev": files / "dev.tsv", "max_seq_len": 8}
+    request = TrainRequest(
+        output=tmp_path / "out", overrides=OVERRIDES, epochs=1, teacher_logits=tmp_path / "t.npy", **rows
+    )
+    train_model(request, progress=told)
+    assert told.lines[0].startswith("The teacher is unsure: at --temperature 2 its best label has 50 % on average")
