@@ -27,7 +27,8 @@ def blocks(profile: Profile) -> list[str | Table]:
         f"{profile.rounds} rounds, one thread of {profile.cpu}"
     )
     table = Table(header=_header(profile), rows=[*_rows(profile), _total(profile)], total=True)
-    return [head, "", table, "", text(profile), "", *(_whole(file, profile.rounds) for file in profile.files)]
+    bars = text(profile).splitlines()
+    return [head, "", table, "", *bars, "", *(_whole(file, profile.rounds) for file in profile.files)]
 
 
 def markdown(profile: Profile) -> str:

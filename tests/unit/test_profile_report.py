@@ -1,16 +1,18 @@
 """A profile as values, table, text and picture: sums are exact and every figure is shown."""
 
 import dataclasses
+import io
 import json
 import xml.etree.ElementTree as ET
 
 import pytest
 
+from exporters.console.terminal import Terminal
 from exporters.profiling import run as profile
 from exporters.profiling.chart import percent, series, svg, text
 from exporters.profiling.report import FileProfile, PartProfile, Profile
 from exporters.profiling.request import ProfileRequest
-from exporters.profiling.text import markdown
+from exporters.profiling.text import blocks, markdown
 from exporters.profiling.timing import PartTime, Timing
 from models_tf.errors import InputError
 
@@ -91,6 +93,13 @@ def test_bars_of_text_are_as_long_as_their_shares() -> None:
     assert lines[1].split() == ["parameters", "60.0", "%", "█" * 24]
     assert lines[2].split() == ["multiply-adds", "0", "%"]
     assert lines[3].split() == ["time", "on", "LiteRT", "25.0", "%", "█" * 10]
+
+
+def test_each_bar_is_a_line_of_its_own_where_control_characters_are_cleaned() -> None:
+    stdout = io.StringIO()
+    Terminal(stdout, io.StringIO()).show(blocks(made()))
+    assert text(made()) in stdout.getvalue()
+    assert "\\x0a" not in stdout.getvalue()
 
 
 def test_the_picture_is_xml_with_a_bar_for_each_share_in_proportion() -> None:
