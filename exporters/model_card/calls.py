@@ -1,9 +1,9 @@
 """How to call the files, in a few lines of Python and Kotlin. Formats that are not in the tables get none."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from exporters.formats.model_file import Signature, TensorInfo
-from exporters.formats.tensor_names import BYTES, FEATURES, LABEL, TEXT
+from exporters.formats.tensor_names import BYTES, FEATURES, LABEL, PROBABILITIES, TEXT
 from exporters.formats.texts import takes_bytes
 
 _PYTHON = {
@@ -11,22 +11,19 @@ _PYTHON = {
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 
-labels = open("labels.txt", encoding="utf-8").read().split("\\n")
 run = Interpreter("{file}").get_signature_runner("serving_default")
 given = "some text".encode()[:{size}]
 text = np.zeros((1, {size}), np.uint8)
 text[0, : len(given)] = np.frombuffer(given, np.uint8)
-print(labels[run(text=text){answer}])
+{output} = run(text=text)["{output}"][0]
 """,
     ("onnx", BYTES): """\
 import numpy as np
 import onnxruntime
 
-labels = open("labels.txt", encoding="utf-8").read().split("\\n")
 session = onnxruntime.InferenceSession("{file}")
 text = np.frombuffer("some text".encode(), np.uint8)[None]  # of no text: one zero
-(found,) = session.run(["{output}"], {{"text": text}})
-print(labels[found{answer}])
+{output} = session.run(["{output}"], {{"text": text}})[0][0]
 """,
     ("tflite", TEXT): """\
 import numpy as np
@@ -42,7 +39,7 @@ import onnxruntime
 from models_tf.ops.projection.ort_loader import session_options_with_projection  # pip install export-mobile
 
 session = onnxruntime.InferenceSession("{file}", session_options_with_projection())
-({output},) = session.run(["{output}"], {{"text": np.array(["some text"], object)}})
+{output} = session.run(["{output}"], {{"text": np.array(["some text"], object)}})[0][0]
 """,
     ("tflite", None): """\
 import numpy as np
@@ -66,9 +63,16 @@ tokenizer.enable_truncation({length}){padding}
 row = tokenizer.encode({text})
 values = {{"ids": row.ids, "mask": row.attention_mask, "segments": row.type_ids}}
 session = onnxruntime.InferenceSession("{file}")
-({output}, *_) = session.run(None, {{one.name: np.array([values[one.name]], np.int32) for one in session.get_inputs()}})
+given = {{one.name: np.array([values[one.name]], np.int32) for one in session.get_inputs()}}
+{output} = session.run(["{output}"], given)[0][0]
 """,
 }
+_LABELS = 'labels = open("labels.txt", encoding="utf-8").read().split("\\n")\n'
+_SEVERAL = """\
+for label, probability in zip(labels, {probabilities}):
+    if probability >= 0.5:
+        print(label, probability)
+"""
 _KOTLIN = """\
 // {library}
 val interpreter = Interpreter(model)  // a MappedByteBuffer of {file} in the assets
@@ -80,21 +84,33 @@ _LIBRARY = "com.google.ai.edge.litert:litert; org.tensorflow.lite.Interpreter"
 _ARRAYS = {"int8": "ByteArray", "int32": "IntArray", "float32": "FloatArray"}
 
 
-def python(files: Mapping[str, Signature], *, max_seq_len: int, text: str) -> list[str]:
-    """For each file that takes bytes, or for one that takes text, or else for the first; `text` is the argument of the
-    tokenizer.
+def python(files: Mapping[str, Signature], *, max_seq_len: int, text: str, multi_label: bool = False) -> list[str]:
+    """One for each format, for files that take bytes, or else text, or else what the first file takes; `text` is the
+    argument of the tokenizer. With `multi_label` they print every label with a probability of at least 0.5.
     """
-    taking_bytes = {file: one for file, one in files.items() if _graph(one) == BYTES}
-    if taking_bytes:
-        found = [(file, one, _PYTHON.get((_ending(file), BYTES))) for file, one in taking_bytes.items()]
-        return [_bytes_call(call, file, one) for file, one, call in found if call is not None]
-    for file, signature in _text_first(files):
-        found_call = _PYTHON.get((_ending(file), _graph(signature)))
-        if found_call is not None:
-            padding = "" if _is_open(signature) else f"\ntokenizer.enable_padding(length={max_seq_len})"
-            output = signature.outputs[0].name
-            return [found_call.format(file=file, output=output, length=max_seq_len, text=text, padding=padding)]
-    return []
+    graphs = {file: _graph(one) for file, one in files.items()}
+    chosen = next((graph for graph in (BYTES, TEXT, *graphs.values()) if graph in graphs.values()), None)
+    found = dict[str, str]()
+    for file, signature in files.items():
+        ending = _ending(file)
+        call = _PYTHON.get((ending, chosen))
+        if call is None or graphs[file] != chosen or ending in found:
+            continue
+        output = _answer(signature, chosen, multi_label=multi_label)
+        lines = call.format(
+            file=file,
+            output=output.name,
+            length=max_seq_len,
+            size=(*signature.inputs[0].shape, 1)[1],
+            text=text,
+            padding="" if _is_open(signature) else f"\ntokenizer.enable_padding(length={max_seq_len})",
+        )
+        if multi_label:
+            lines += _LABELS + _probable(output)
+        elif chosen == BYTES:
+            lines += f"{_LABELS}print(labels[{output.name}{'' if output.name == LABEL else '.argmax()'}])\n"
+        found[ending] = lines
+    return list(found.values())
 
 
 def _graph(signature: Signature) -> str | None:
@@ -104,13 +120,20 @@ def _graph(signature: Signature) -> str | None:
     return TEXT if TEXT in names else FEATURES if FEATURES in names else None
 
 
-def _bytes_call(call: str, file: str, signature: Signature) -> str:
-    """The number of the label, as the file answers it or as that of the largest logit."""
-    output = next((info.name for info in signature.outputs if info.name == LABEL), signature.outputs[0].name)
-    answer = "[0]" if output == LABEL else "[0].argmax()"
-    if _ending(file) == "tflite":
-        answer = f'["{output}"]{answer}'
-    return call.format(file=file, output=output, answer=answer, size=signature.inputs[0].shape[1])
+def _answer(signature: Signature, graph: str | None, *, multi_label: bool) -> TensorInfo:
+    """The output to read: logits, or what a file that takes bytes makes of them."""
+    wanted = PROBABILITIES if multi_label else LABEL
+    return next((info for info in signature.outputs if graph == BYTES and info.name == wanted), signature.outputs[0])
+
+
+def _probable(output: TensorInfo) -> str:
+    """Lines that print the labels with a probability of at least 0.5, each with its own."""
+    if output.name == PROBABILITIES:
+        return _SEVERAL.format(probabilities=output.name)
+    name, back = output.name, ""
+    if output.scale is not None:
+        back = f"{name} = ({name}.astype(np.float32) - ({output.zero_point})) * {output.scale:.6g}\n"
+    return back + _SEVERAL.format(probabilities=f"1 / (1 + np.exp(-{name}))")
 
 
 def kotlin(files: Mapping[str, Signature], *, max_seq_len: int) -> str | None:
@@ -128,10 +151,6 @@ def kotlin(files: Mapping[str, Signature], *, max_seq_len: int) -> str | None:
             answer=_output(answer, max_seq_len),
         )
     return None
-
-
-def _text_first(files: Mapping[str, Signature]) -> Iterator[tuple[str, Signature]]:
-    return iter(sorted(files.items(), key=lambda item: all(info.name != TEXT for info in item[1].inputs)))
 
 
 def _ending(file: str) -> str:

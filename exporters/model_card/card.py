@@ -36,6 +36,10 @@ _CHECK = (
     "`export-mobile verify .` compares every file with `manifest.json`. `examples.json` has 16 inputs with the answers "
     "of each file and a tolerance, for a self-test on the device."
 )
+_SEVERAL = (
+    "A text may have several labels, or none: each label has a probability of its own, the sigmoid of its logit. A "
+    "logit of 0 is a probability of 0.5."
+)
 _LICENSE = "The license of the weights is not known to the exporter: `--license` and `--language` write them here."
 
 
@@ -59,7 +63,7 @@ def model_card(report: Report, files: Mapping[str, Signature], labels: Sequence[
         "## Inputs and outputs",
         _interface(files),
         *_beside(files, trained=trained),
-        *(_use(files, model["max_seq_len"], task) if trained else []),
+        *(_use(report, files, task) if trained else []),
         "## Accuracy",
         *_accuracy(report),
         "## Limits",
@@ -86,6 +90,8 @@ def _about(report: Report, task: str, labels: Sequence[str]) -> str:
         shown = ", ".join(markdown_text(label) for label in labels[:_SHOWN_LABELS])
         more = f" and {len(labels) - _SHOWN_LABELS} more (`labels.txt`)" if len(labels) > _SHOWN_LABELS else ""
         lines.append(f"{len(labels)} labels: {shown}{more}.")
+    if _gives_several(report):
+        lines.append(_SEVERAL)
     return "\n\n".join(lines)
 
 
@@ -136,9 +142,12 @@ def _beside(files: Mapping[str, Signature], *, trained: bool) -> list[str]:
     return [*lines, "An int8 output `q` stands for `(q - zero_point) * scale`."]
 
 
-def _use(files: Mapping[str, Signature], max_seq_len: int, task: str) -> list[str]:
-    python = calls.python(files, max_seq_len=max_seq_len, text=_TEXTS.get(task, '"some text"'))
-    kotlin = calls.kotlin(files, max_seq_len=max_seq_len)
+def _use(report: Report, files: Mapping[str, Signature], task: str) -> list[str]:
+    longest = report.model["max_seq_len"]
+    python = calls.python(
+        files, max_seq_len=longest, text=_TEXTS.get(task, '"some text"'), multi_label=_gives_several(report)
+    )
+    kotlin = calls.kotlin(files, max_seq_len=longest)
     parts = ["### Python", *(f"```python\n{call}```" for call in python)] if python else []
     parts += [] if kotlin is None else ["### Kotlin", f"```kotlin\n{kotlin}```"]
     return ["## Use it", *parts] if parts else []
@@ -184,6 +193,10 @@ def _limits(report: Report, files: Mapping[str, Signature]) -> list[str]:
 
 def _needs_op(files: Mapping[str, Signature]) -> bool:
     return any(info.name == TEXT and not takes_bytes(info) for one in files.values() for info in one.inputs)
+
+
+def _gives_several(report: Report) -> bool:
+    return bool(report.model.get("multi_label"))
 
 
 def _text(value: str | None) -> str:

@@ -69,16 +69,19 @@ def test_every_form_of_the_report_shows_them(made: Any) -> None:
     assert_examples_fit_their_schema(folder)
 
 
-def test_the_card_has_a_call_that_runs(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_card_has_a_call_of_each_file_that_runs(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, _, _ = made
     card = (folder / "README.md").read_text()
     assert 'pipeline_tag: "sentence-similarity"' in card
     assert "nearest_neighbors" in card
     monkeypatch.chdir(folder)
-    call, found = card.split("```python\n")[1].split("```")[0], dict[str, Any]()
-    exec(call, found)
-    assert found["embedding"].shape == (24,)
-    assert np.linalg.norm(found["embedding"]) == pytest.approx(1, abs=1e-3)
+    calls = [part.split("```")[0] for part in card.split("```python\n")[1:]]
+    assert [name in call for call, name in zip(calls, FILES, strict=True)] == [True] * 2
+    for call in calls:
+        found = dict[str, Any]()
+        exec(call, found)
+        assert found["embedding"].shape == (24,)
+        assert np.linalg.norm(found["embedding"]) == pytest.approx(1, abs=1e-3)
 
 
 def test_vectors_have_length_one_in_every_file(made: Any) -> None:

@@ -344,7 +344,10 @@ def test_lengths_that_look_like_other_axes_are_exported_to_int8(tiny_checkpoint,
     assert not any("not timed" in note for note in report.notes)
 
 
-def test_a_multi_label_model_is_judged_by_micro_f1(tiny_checkpoint, tmp_path):
+@pytest.mark.filterwarnings("ignore:unclosed file")  # the calls are short: they read the labels and leave
+def test_a_multi_label_model_is_judged_by_micro_f1_and_its_card_prints_several(
+    tiny_checkpoint, tmp_path, monkeypatch, capsys
+):
     from models_tf.checkpoints import projection as checkpoint
 
     loaded = checkpoint.load(tiny_checkpoint)
@@ -356,6 +359,12 @@ def test_a_multi_label_model_is_judged_by_micro_f1(tiny_checkpoint, tmp_path):
     assert report.passed
     assert {row.score.metric for row in report.accuracy} == {"micro_f1"}
     assert all(row.score.exact_match is not None for row in report.accuracy)
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "each label has a probability of its own" in card
+    assert "argmax" not in card
+    monkeypatch.chdir(tmp_path / "out")
+    exec(card.split("```python\n")[1].split("```")[0], {})
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} <= set(LABELS)
 
 
 def test_a_model_name_that_is_not_the_checkpoints_is_refused(main, tiny_checkpoint, tmp_path, capsys):

@@ -125,6 +125,26 @@ def test_what_lies_beside_the_files_says_that_labels_are_several(exported, tmp_p
     assert "fun classify(text: String, threshold: Float = 0.5f): List<Label>" in kotlin.read_text()
 
 
+@pytest.mark.filterwarnings("ignore:unclosed file")  # the calls are short: they read the labels and leave
+def test_the_calls_of_the_card_print_every_label_of_half_a_probability(exported, monkeypatch, capsys):
+    monkeypatch.chdir(exported)
+    card = (exported / "README.md").read_text()
+    assert "each label has a probability of its own" in card
+    calls = [part.split("```")[0] for part in card.split("```python\n")[1:]]
+    assert len(calls) == 2
+    texts = [" ".join(map(str, range(first, first + 5))) for first in range(40)]
+    expected, found = answers_of(exported, texts, 0.5), list[set[str]]()
+    assert any(len(names) > 1 for names in expected)
+    (call,) = [call for call in calls if ".onnx" in call]
+    for text in texts:
+        exec(call.replace("some text", text), {})
+        found.append({line.split()[0] for line in capsys.readouterr().out.splitlines()})
+    assert found == expected
+    (call,) = [call for call in calls if ".tflite" in call]
+    exec(call, {})
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} <= set(NAMES)
+
+
 @pytest.mark.parametrize("threshold", [None, 0.3])
 def test_a_check_scores_what_the_export_reported_and_keeps_a_baseline(exported, data, tmp_path, threshold):
     texts, expected = expected_rows(data)

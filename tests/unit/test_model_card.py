@@ -3,7 +3,9 @@
 import ast
 import dataclasses
 import re
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import yaml
 from huggingface_hub import ModelCard
@@ -206,7 +208,8 @@ def test_files_that_take_bytes_come_first_in_both_formats_and_need_no_custom_op(
         assert "models_tf" not in code
         assert len(code.splitlines()) <= 10
     assert "np.zeros((1, 96), np.uint8)" in lite
-    assert 'print(labels[run(text=text)["logits"][0].argmax()])' in lite
+    for code in (lite, ort):
+        assert "print(labels[logits.argmax()])" in code
     assert "from ai_edge_litert.interpreter import Interpreter" in lite
     assert "import onnxruntime" in ort
     kotlin = re.search(r"```kotlin\n(.*?)```", card, re.DOTALL)[1]
@@ -223,6 +226,62 @@ def test_the_label_of_a_file_that_answers_it_is_used():
         for name, one in BYTES.items()
     }
     lite, ort = re.findall(r"```python\n(.*?)```", model_card(make(), labelled, []), re.DOTALL)
-    assert 'print(labels[run(text=text)["label"][0]])' in lite
-    assert 'session.run(["label"]' in ort
-    assert "print(labels[found[0]])" in ort
+    assert 'label = run(text=text)["label"][0]' in lite
+    assert 'label = session.run(["label"]' in ort
+    for code in (lite, ort):
+        assert "print(labels[label])" in code
+
+
+def several(files: dict[str, Signature]) -> str:
+    return model_card(make(model=make().model | {"multi_label": True}), files, ["fun", "sad", "long"])
+
+
+# Logits, also in int8, and the labels whose probability is at least one half.
+@pytest.mark.parametrize(
+    ("output", "values"),
+    [
+        (TensorInfo(name="logits", dtype="float32", shape=(1, 3)), np.array([[0.0, -0.01, 2.0]], np.float32)),
+        (
+            TensorInfo(name="logits", dtype="int8", shape=(1, 3), scale=0.5, zero_point=-100),
+            np.array([[-100, -128, 127]], np.int8),
+        ),
+        (TensorInfo(name="probabilities", dtype="float32", shape=(1, 3)), np.array([[0.5, 0.4, 0.9]], np.float32)),
+    ],
+    ids=["float", "int8", "probabilities"],
+)
+@pytest.mark.filterwarnings("ignore:unclosed file")  # the calls are short: they read the labels and leave
+@pytest.mark.parametrize("target", ["tflite", "onnx"])
+def test_of_several_labels_those_of_half_a_probability_are_printed(
+    output, values, target, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "labels.txt").write_text("fun\nsad\nlong\n")
+    monkeypatch.chdir(tmp_path)
+    logits = TensorInfo(name="logits", dtype="float32", shape=(1, 3))
+    file = f"bytes_int8.{target}"
+    outputs = (output,) if output.name == "logits" else (logits, output)
+    card = several({file: dataclasses.replace(BYTES[file], outputs=outputs)})
+    (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    assert "argmax" not in card
+    answers = SimpleNamespace(
+        get_signature_runner=lambda _: lambda text: {output.name: values},
+        run=lambda names, _: [values for _ in names],
+    )
+    monkeypatch.setattr("ai_edge_litert.interpreter.Interpreter", lambda _: answers)
+    monkeypatch.setattr("onnxruntime.InferenceSession", lambda _: answers)
+    exec(code, {})
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["fun", "long"]
+
+
+def test_a_card_says_that_a_text_may_have_several_labels():
+    assert "each label has a probability of its own, the sigmoid of its logit" in several(BYTES)
+    assert "of its own" not in model_card(make(), BYTES, ["fun", "sad"])
+
+
+def test_each_format_has_a_call_of_the_same_graph():
+    lite, ort = re.findall(
+        r"```python\n(.*?)```", model_card(make(), {"m.tflite": TOKENS, "m.onnx": TOKENS}, []), re.DOTALL
+    )
+    assert 'Interpreter("m.tflite")' in lite
+    assert 'InferenceSession("m.onnx")' in ort
+    (only,) = re.findall(r"```python\n(.*?)```", model_card(make(), PROJECTION, []), re.DOTALL)
+    assert "text_int8.onnx" in only
