@@ -33,8 +33,10 @@ _IDS_OF = {
     VOCAB: "numbers of the tokens, lines of vocab.txt from 0; after the last token anything",
     SPIECE: "numbers of the tokens, pieces of spiece.model from 0; after the last token anything",
 }
+_SEVERAL = "several labels"  # of a classification
 _LOGITS_OF = {
     "regression": "one number, the score",
+    _SEVERAL: "one number for each label, whose sigmoid is the label's own probability; a text may have several labels",
     "token-classification": "for each token one number for each label; the largest is the answer",
 }
 _ABOUT = (
@@ -48,7 +50,9 @@ _ANY_LENGTH = (
     "Any length up to length.max will do, and a short input takes less time: no padding is needed, and padding changes "
     "an answer by rounding only."
 )
-_ONE_LENGTH = "The length is always max_seq_len, since the model keeps a fixed number of tokens: pad with pad_id."
+_ONE_LENGTH = "The length is always max_seq_len, since {reason}: pad with pad_id."
+_FIXED_TOKENS = "the model keeps a fixed number of tokens"
+_FIXED_DISTANCES = "the model's attention to distances needs the number of tokens"
 
 
 def token_file(
@@ -62,21 +66,24 @@ def token_file(
     trained: bool = True,
     multi_label: bool = False,
     any_length: bool = False,
+    attends_to_distances: bool = False,
     embedding: Mapping[str, Any] | None = None,
 ) -> str:
     """The text of model.json. `files` gives the inputs and outputs of each model file. With `any_length` they take
-    shorter inputs as well. `embedding` says how a vector is made of those of the tokens.
+    shorter inputs as well; without it, they keep a fixed number of tokens, unless `attends_to_distances` is why.
+    `embedding` says how a vector is made of those of the tokens.
     """
     vocabulary = VOCAB if tokenizer is None else _vocabulary(tokenizer)
     meanings = {
         **_MEANINGS,
         IDS: _IDS_OF.get(vocabulary, _MEANINGS[IDS]),
-        LOGITS: _LOGITS_OF.get(task, _MEANINGS[LOGITS]),
+        LOGITS: _LOGITS_OF.get(_SEVERAL if multi_label else task, _MEANINGS[LOGITS]),
     }
+    fixed = _ONE_LENGTH.format(reason=_FIXED_DISTANCES if attends_to_distances else _FIXED_TOKENS)
     used = {entry["name"] for file in files.values() for entry in _entries(file)}
     document = {
         "format": FORMAT,
-        "about": f"{_ABOUT} {_ANY_LENGTH if any_length else _ONE_LENGTH}",
+        "about": f"{_ABOUT} {_ANY_LENGTH if any_length else fixed}",
         "task": task,
         "trained": trained,
         "max_seq_len": max_seq_len,

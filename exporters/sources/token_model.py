@@ -138,6 +138,7 @@ class TokenModel:
             trained=source.checkpoint.trained,
             multi_label=source.multi_label,
             any_length=self.graph.any_length,
+            attends_to_distances=bool(source.checkpoint.config.position_attention),
             embedding=described(source.checkpoint),
         )
         return files

@@ -48,8 +48,18 @@ def test_logits_are_explained_as_the_task_has_them():
     assert "the score" in json.loads(make(task="regression", labels=["score"]))["meanings"]["logits"]
     assert "for each token" in json.loads(make(task="token-classification"))["meanings"]["logits"]
     assert "the largest" in json.loads(make())["meanings"]["logits"]
+    assert "the label's own probability" in json.loads(make(multi_label=True))["meanings"]["logits"]
 
 
 def test_untrained_weights_are_marked():
     assert json.loads(make())["trained"] is True
     assert json.loads(make(trained=False))["trained"] is False
+
+
+def test_one_length_has_the_reason_of_the_model():
+    about = json.loads(make())["about"]
+    assert "max_seq_len, since the model keeps a fixed number of tokens: pad with pad_id." in about
+    about = json.loads(make(attends_to_distances=True))["about"]
+    assert "max_seq_len, since the model's attention to distances needs the number of tokens: pad with pad_id." in about
+    assert "fixed number" not in about
+    assert "since" not in json.loads(make(any_length=True, attends_to_distances=True))["about"]
