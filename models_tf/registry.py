@@ -195,6 +195,8 @@ def nearest_model(name: str) -> str:
     for model in sorted(MODELS, key=len, reverse=True):
         if plain.startswith(f"{model}-"):
             return f" Did you mean {model}? A checkpoint is named with --checkpoint."
+    if plain in MODELS:  # in capitals, or behind the name of an owner
+        return f" Did you mean {plain}?"
     return nearest(plain, tuple(MODELS), cutoff=0.75)  # one letter of four: most names end with "bert"
 
 

@@ -177,6 +177,8 @@ def test_export_may_be_named_like_the_other_commands(capsys):
         ("brt", ["Did you mean bert?"]),
         ("gostbert", ["Did you mean ghostbert?"]),
         ("mobilbert", ["Did you mean mobilebert?"]),
+        ("DistilBERT", ["Did you mean distilbert?"]),
+        ("google/BERT", ["Did you mean bert?"]),
         ("squeezebert", ["expected one of prado"]),
     ],
 )
