@@ -158,9 +158,16 @@ def names(kind: str | None = None) -> tuple[str, ...]:
     return tuple(name for name, entry in MODELS.items() if kind in (None, entry.kind))
 
 
-def compressible() -> tuple[str, ...]:
-    """The models that `export-mobile compress` takes."""
-    return tuple(name for name in names(TOKENS) if MODELS[name].family().compressed is not None)
+def compressible(may: str | None = None) -> tuple[str, ...]:
+    """The models that `export-mobile compress` takes: all, or those of which a field of `Compressed` is true."""
+    found = {name: MODELS[name].family().compressed for name in names(TOKENS)}
+    return tuple(name for name, one in found.items() if one is not None and (may is None or getattr(one, may)))
+
+
+def adds_ghosts(name: str) -> bool:
+    """Whether compression makes this model by adding ghosts: then it has lost what can be lost."""
+    made = [MODELS[other].family().compressed for other in names(TOKENS)]
+    return any(one is not None and one.ghosts == name for one in made)
 
 
 def presets() -> str:

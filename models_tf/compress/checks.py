@@ -65,8 +65,9 @@ def _check_width(
     config = checkpoint.config
     if not heads_may_go and (settings.prune_heads or settings.remove_heads):
         asked = "--prune-heads" if settings.prune_heads else "--remove-heads"
+        names = [name for name in registry.compressible("heads") if not registry.adds_ghosts(name)]
         raise InputError(
-            f"{asked} is for models whose layers may differ in heads. Received: {checkpoint.model_name}; "
+            f"{asked} is for {', '.join(names)}. Received: {checkpoint.model_name}; "
             "use --prune-ffn, --drop-layers or --share-layers."
         )
     counts = [config.heads_of(layer) for layer in range(config.num_layers)]
@@ -121,10 +122,8 @@ def _check_shared(checkpoint: EncoderCheckpoint, settings: Compression, *, possi
         )
     if settings.embedding_size is not None:
         if not possible:
-            raise InputError(
-                "--embedding-size is for models whose config.json can say that positions are wider than words. "
-                f"Received: {checkpoint.model_name}."
-            )
+            names = ", ".join(registry.compressible("narrow_words"))
+            raise InputError(f"--embedding-size is for {names}. Received: {checkpoint.model_name}.")
         if config.projects_embedding:
             raise InputError(
                 "--embedding-size is for a word embedding as wide as the model. Received: one of width "

@@ -87,15 +87,16 @@ def test_every_kind_of_compression_keeps_the_family_and_is_read_again(model, row
 @pytest.mark.parametrize(
     ("model", "asked", "words"),
     [
-        ("electra", {"embedding_size": 8}, "`embedding_size` is for models .* Received: electra"),
+        ("electra", {"embedding_size": 8}, "`embedding_size` is for .*bert, .* Received: electra"),
+        ("deberta-v2", {"embedding_size": 8}, "`embedding_size` is for .*mpnet.* Received: deberta-v2"),
         ("distilbert", {"ghosts": 1}, "`ghosts` makes a ghostbert of a bert .* Received: distilbert"),
         ("roberta", {"retention": (4, 2)}, "`retention` makes a powerbert of a bert. Received: roberta"),
         ("mpnet", {"retention": (4, 2)}, "`retention` makes a powerbert of a bert. Received: mpnet"),
         ("deberta-v2", {"retention": (4, 2)}, "`retention` makes a powerbert of a bert. Received: deberta-v2"),
         ("deberta-v2", {"ghosts": 1}, "`ghosts` makes a ghostbert of a bert .* Received: deberta-v2"),
-        ("deberta-v2", {"remove_heads": ((0, (1,)),)}, "`remove_heads` is for models .* Received: deberta-v2"),
+        ("deberta-v2", {"remove_heads": ((0, (1,)),)}, "`remove_heads` is for .*bert, .* Received: deberta-v2"),
         ("mpnet", {"ghosts": 1}, "`ghosts` makes a ghostbert of a bert .* Received: mpnet"),
-        ("mpnet", {"remove_heads": ((0, (1,)),)}, "`remove_heads` is for models .* Received: mpnet"),
+        ("mpnet", {"remove_heads": ((0, (1,)),)}, "`remove_heads` is for .*bert, .* Received: mpnet"),
     ],
 )
 def test_a_compression_that_the_family_cannot_have_is_one_line(model, asked, words, tmp_path):
@@ -107,8 +108,11 @@ def test_a_compression_that_the_family_cannot_have_is_one_line(model, asked, wor
 @pytest.mark.parametrize("model", ALL_HEADS)
 def test_heads_that_read_one_table_cannot_be_pruned(model, rows, tmp_path):
     folder, asked = write_checkpoint(tmp_path / "whole", model), Compression(prune_heads=0.5)
-    with pytest.raises(InputError, match=rf"`prune_heads` is for models whose layers may differ .* Received: {model}"):
+    with pytest.raises(InputError, match=rf"`prune_heads` is for .* Received: {model}; use `prune_ffn`") as raised:
         compress(CompressRequest(checkpoint=folder, data=rows, compression=asked, output=tmp_path / "out"))
+    named = str(raised.value).removeprefix("`prune_heads` is for ").partition(".")[0].split(", ")
+    assert {"bert", "albert", "electra"} < set(named)
+    assert not {*ALL_HEADS, "mobilebert", "ghostbert"} & set(named)
 
 
 @pytest.mark.parametrize("model", RELATIVES)
