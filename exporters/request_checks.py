@@ -97,7 +97,7 @@ def check_projection(request: "ExportRequest") -> None:
     ):
         if given:
             name = request.model or DEFAULT_MODEL
-            raise InputError(f"{flag} is for token models ({_token_models()}). Received: a {name} model.")
+            raise InputError(f"{flag} is for token models ({_token_models()}). Received: the model {name}.")
     _check_graphs(request)
 
 
@@ -133,6 +133,7 @@ def _check_graphs(request: "ExportRequest") -> None:
 
 def check_tokens(request: "ExportRequest") -> None:
     name = request.model or "token"
+    received = f"the model {name}" if request.model else "a token model"
     for flag, is_given in (
         ("--graphs", request.graphs is not None),
         ("--max-bytes", request.max_bytes is not None),
@@ -140,7 +141,7 @@ def check_tokens(request: "ExportRequest") -> None:
     ):
         if is_given:
             models = ", ".join(registry.names(registry.PROJECTION))
-            raise InputError(f"{flag} is for projection models ({models}). Received: a {name} model.")
+            raise InputError(f"{flag} is for projection models ({models}). Received: {received}.")
     if request.checkpoint is None and not request.random_init:
         raise InputError(
             f"No trained {name} ships with the package: give --checkpoint DIR, or --random-init for untrained "
@@ -162,7 +163,7 @@ def check_tokens(request: "ExportRequest") -> None:
     ):
         if value is not None and value not in choices:
             raise InputError(
-                f"{flag} of a {name} model must be one of {', '.join(choices)}. Received: {value}."
+                f"{flag} of {received} must be one of {', '.join(choices)}. Received: {value}."
                 + registry.nearest(value, choices)
             )
     if request.pooling is not None and request.token_task != EMBEDDING:

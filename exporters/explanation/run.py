@@ -102,7 +102,7 @@ def check(checkpoint: EncoderCheckpoint) -> None:
     if not drops_tokens(checkpoint.config):
         raise InputError(
             "explain is for models that drop tokens between layers. "
-            f"Received: a {checkpoint.model_name} that keeps all of them; make one that drops with "
+            f"Received: {checkpoint.model_name}, which keeps all of them; make one that drops with "
             "`export-mobile train --model powerbert` or `export-mobile compress --retention`."
         )
 

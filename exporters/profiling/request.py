@@ -63,7 +63,7 @@ class ProfileRequest:
         object.__setattr__(self, "target", export.target)
         check_fields(self)
         if export.kind != registry.TOKENS:
-            received = f"a {self.model} model" if self.model else str(self.checkpoint or "neither of them")
+            received = f"the model {self.model}" if self.model else str(self.checkpoint or "neither of them")
             raise InputError(
                 f"profile is for token models ({', '.join(registry.names(registry.TOKENS))}): give --model and "
                 f"--checkpoint DIR or --random-init. Received: {received}."

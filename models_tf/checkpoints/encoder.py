@@ -293,7 +293,7 @@ def _family(document: Mapping[str, Any], model: str | None, where: str) -> Famil
         expected = f"`model_type` {model or ' or '.join(names)}"
         received = json.dumps(document.get("model_type")) if "model_type" in document else "no `model_type`"
         if document.get("model") in registry.names("projection"):
-            received = f"a {document['model']}, which reads hashed words in place of tokens"
+            received = f"{document['model']}, which reads hashed words in place of tokens"
         remedy = f": give --model {found}" if found in names and model is not None else ""
         near = registry.nearest_model(found) if isinstance(found, str) and found not in names else ""
         raise InputError(

@@ -91,7 +91,7 @@ def load(folder: Path) -> ProjectionCheckpoint:
     try:
         config = entry.config_class().from_dict(document["config"])
     except (ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{folder / CONFIG_FILE} is not a {entry.name} config: {error}") from error
+        raise InputError(f"{folder / CONFIG_FILE} is not a config of {entry.name}: {error}") from error
     labels = _read_labels(folder / LABELS_FILE)
     if len(labels) != config.num_labels:
         raise InputError(

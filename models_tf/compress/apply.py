@@ -80,7 +80,7 @@ def compress(
     try:
         to_document(smaller)
     except ValueError as error:
-        raise InputError(f"What is left must be a {name}. Received: {error}") from error
+        raise InputError(f"What is left must be {name}. Received: {error}") from error
     record["ghosts"] = {"heads": list(config.ghost_heads), "folds": list(config.ghost_folds), "on": config.ghost_on}
     if config.shared_layers:
         record["shared_layers"] = list(config.shared_layers)

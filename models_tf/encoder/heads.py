@@ -38,13 +38,11 @@ class Head:
             QUESTION_ANSWERING: (QUESTION_OUTPUTS, QUESTION_OUTPUTS),
         }.get(self.kind, (1, limits.value("labels")))
         if not low <= self.num_labels <= high:
-            raise ValueError(
-                f"`num_labels` of a {self.kind} head must be {low} to {high}. Received: {self.num_labels}."
-            )
+            raise ValueError(f"`num_labels` for {self.kind} must be {low} to {high}. Received: {self.num_labels}.")
         expected = POOLINGS if self.kind == EMBEDDING else (None,)
         if self.pooling not in expected or (self.normalize and self.kind != EMBEDDING):
             raise ValueError(
-                f"`pooling` of a {self.kind} head must be {' or '.join(map(str, expected))}. "
+                f"`pooling` for {self.kind} must be {' or '.join(map(str, expected))}. "
                 f"Received: {self.pooling}, normalize={self.normalize}."
             )
 

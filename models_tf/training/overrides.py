@@ -7,6 +7,8 @@ from models_tf import registry
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
 
+_MEANINGS = {int: "a whole number", float: "a number", bool: "true or false", list: "a list in JSON"}
+
 
 def split_override(override: str) -> tuple[str, str | None]:
     """Key and text; None where there is no `=`."""
@@ -23,7 +25,8 @@ def parse_value(text: str, default: Any, override: str, *, flag: str = "--set") 
         value = None
     kind = type(default)
     if type(value) is not kind and not (kind is float and type(value) is int):
-        raise InputError(f"{flag} {override.partition('=')[0]} takes a {kind.__name__}. Received: {text}.")
+        meaning = _MEANINGS.get(kind, f"a value of the type {kind.__name__}")
+        raise InputError(f"{flag} {override.partition('=')[0]} takes {meaning}. Received: {text}.")
     return value
 
 

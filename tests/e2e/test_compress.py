@@ -140,9 +140,9 @@ def test_what_cannot_be_done_is_one_line_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("mobilebert", "Received: a mobilebert checkpoint."),
+        ("mobilebert", "Received: a checkpoint of mobilebert."),
         ("prado", "Received: a config without `model_type`."),
-        ("xlnet", "Received: a xlnet checkpoint."),
+        ("xlnet", "Received: a checkpoint of xlnet."),
         ("absent", "no such folder"),
     ],
 )

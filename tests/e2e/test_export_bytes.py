@@ -221,7 +221,7 @@ def test_a_projection_that_cannot_be_expressed_is_refused_where_bytes_in_files_w
         ),
         (
             ("--model", "bert", "--random-init", "--graphs", "bytes"),
-            "--graphs is for projection models (prado, sgnn). Received: a bert model.",
+            "--graphs is for projection models (prado, sgnn). Received: the model bert.",
         ),
     ],
 )

@@ -91,7 +91,7 @@ def test_one_target_and_static_int8_with_texts(folder, tmp_path):
     [
         ((), ["profile is for token models", "--checkpoint"]),
         (("--model", "bert"), ["--checkpoint DIR", "--random-init"]),
-        (("--model", "prado"), ["profile is for token models", "bert", "Received: a prado model"]),
+        (("--model", "prado"), ["profile is for token models", "bert", "Received: the model prado"]),
         (("--model", "bert", "--checkpoint", "nowhere"), ["nowhere"]),
         (("--model", "brt", "--checkpoint", "MINE"), ["Unknown model", "Did you mean bert?"]),
         (("--model", "mobilebert", "--checkpoint", "MINE"), ["mobilebert", "bert"]),

@@ -74,7 +74,7 @@ def test_a_killed_training_resumes_where_it_was(files: Path, tmp_path: Path) -> 
     [
         (["--model", "prada"], "Did you mean prado?"),
         (["--set", "embeding_size=8"], "Did you mean embedding_size?"),
-        (["--set", "embedding_size=big"], "takes a int"),
+        (["--set", "embedding_size=big"], "takes a whole number"),
         (["--max-seq-len", "0"], "--max-seq-len must be at least 1"),
         (["--max-seq-len", "99999999"], "at most 4,096 tokens (the limit tokens)"),
         (["--epochs", "0"], "--epochs must be 1 to"),

@@ -165,9 +165,11 @@ def test_a_regression_has_a_score_and_several_labels_are_those_that_hold():
 
 
 def test_a_model_that_keeps_all_tokens_is_refused_with_the_remedy():
-    with pytest.raises(InputError, match=r"a bert that keeps all of them; make one.*--model powerbert.*--retention"):
+    with pytest.raises(
+        InputError, match=r"Received: bert, which keeps all of them; make one.*--model powerbert.*--retention"
+    ):
         explain_texts(powerbert((), model="bert"), [TEXT])
-    with pytest.raises(InputError, match="a powerbert that keeps all"):
+    with pytest.raises(InputError, match="Received: powerbert, which keeps all"):
         explain_texts(powerbert(()), [TEXT])
     with pytest.raises(InputError, match="--max-seq-len must be 5 to 24"):
         explain_texts(powerbert(), [TEXT], max_seq_len=25)

@@ -201,7 +201,7 @@ def test_a_killed_pruning_ends_as_if_it_had_not_been_killed(
         (None, None, "every=3", "`movement_overrides` needs `movement`"),
         ("topk", None, "evry=3", "Did you mean every?"),
         ("topk", None, "every=0", "`movement_overrides` every must be 1 to"),
-        ("topk", None, "every=1.5", "`movement_overrides` every takes a int"),
+        ("topk", None, "every=1.5", "`movement_overrides` every takes a whole number"),
         ("topk", None, "initial_keep=0.1", "initial_keep must be from `movement_keep`, 0.15,"),
         ("soft", None, "warmup=0.9", "must leave a part of the steps between them"),
         ("soft", None, "threshold=1", "`movement_overrides` threshold must be 0.001 to 0.999"),

@@ -154,7 +154,7 @@ def test_untrained_weights_are_named_as_such() -> None:
     ("request_", "rounds", "words"),
     [
         ({}, 30, "neither of them"),
-        ({"model": "prado"}, 30, "Received: a prado model"),
+        ({"model": "prado"}, 30, "Received: the model prado"),
         ({"model": "bert", "random_init": True}, 4, "`rounds` must be 5 to 200. Received: 4"),
         ({"model": "bert", "random_init": True}, 201, "Received: 201"),
         ({"model": "bert", "checkpoint": "x", "quantize": "int8"}, 30, "Recipe int8 needs example texts"),

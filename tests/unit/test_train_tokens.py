@@ -326,7 +326,7 @@ def test_a_head_of_several_labels_learns_to_give_one_and_does_not_teach(files: P
         ({"max_seq_len": 2}, "`max_seq_len` must be 4 to"),
         ({"overrides": ["hidden_sizes=3"]}, "Did you mean hidden_size?"),
         ({"overrides": ["vocab_size=3"]}, "it is counted in `vocab`"),
-        ({"overrides": ["hidden_size=x"]}, "`overrides` hidden_size takes a int"),
+        ({"overrides": ["hidden_size=x"]}, "`overrides` hidden_size takes a whole number"),
         ({"preset": "big"}, "Unknown preset of mobilebert: expected opt, tiny, ib-bert"),
         ({"task": "regression", "checkpoint": Path("nowhere")}, "no such folder"),
     ],
