@@ -55,6 +55,7 @@ def _job(request: BenchRequest, path: Path, runtime: str, file: ModelFile, lengt
         shapes=request.shapes if length is None else shapes_at(length, signature, path),
         text=request.text,
         seed=request.seed,
+        asked_by="--shape" if length is None else "--lengths",
     )
 
 

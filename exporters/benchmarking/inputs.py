@@ -26,12 +26,23 @@ def size_of(info: TensorInfo, requested: Mapping[str, Sequence[int]], text: str 
     input takes them, and 128 for all else.
     """
     if info.name in requested:
-        return tuple(requested[info.name])
+        asked = tuple(requested[info.name])
+        if info.shape and len(asked) != len(info.shape):  # a file that names no rank takes any
+            raise InputError(
+                f"--shape must give {info.name} as many sizes as the file, {as_typed(info.name, info.shape)}. "
+                f"Received: {as_typed(info.name, asked)}."
+            )
+        return asked
     length = max(1, len(text.encode())) if takes_bytes(info) else LENGTH
     return tuple(
         size if isinstance(size, int) and size > 0 else _default(str(size), axis, length)
         for axis, size in enumerate(info.shape)
     )
+
+
+def as_typed(name: str, shape: Sequence[int | str]) -> str:
+    """`ids=1,64`: as --shape takes it."""
+    return f"{name}={','.join(map(str, shape))}"
 
 
 def _default(name: str, axis: int, length: int) -> int:

@@ -28,7 +28,7 @@ _LONGEST_REASON = 300
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """`projection`: the file holds the projection op."""
+    """`projection`: the file holds the projection op. `asked_by` is the flag that gave `shapes`, for messages."""
 
     path: str
     format: str
@@ -39,6 +39,7 @@ class Job:
     shapes: dict[str, tuple[int, ...]]
     text: str
     seed: int
+    asked_by: str = "--shape"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +86,8 @@ class Timer:
         """Feeds the graph and runs it once. Made-up ids may be beyond a small table: then all of them are 1."""
         for smallest in (False, True):
             feed = inputs.make(graph.inputs(), requested=job.shapes, text=job.text, seed=job.seed, smallest=smallest)
-            feeding = _timed(lambda: graph.feed(feed))  # noqa: B023 - called at once
             try:
+                feeding = _timed(lambda: graph.feed(feed))  # noqa: B023 - called at once
                 return feeding, _timed(graph.run)
             except Exception:
                 if smallest:
@@ -119,12 +120,18 @@ class Timer:
 
 
 def _check_sizes(infos: tuple[TensorInfo, ...], job: Job) -> None:
-    """A size beyond the largest that the file names is what made the runtime fail."""
+    """A size that is not the file's is what made the runtime fail: larger than its largest, or another."""
     for info in infos:
         asked = job.shapes.get(info.name, ())
-        if any(isinstance(size, int) and 0 < size < wanted for wanted, size in zip(asked, info.shape, strict=False)):
-            shown = f"{info.name} {list(asked)}"
-            raise InputError(f"The file takes {info.name} up to {list(info.shape)}. Received: {shown}.")
+        known = [
+            (size, one) for size, one in zip(info.shape, asked, strict=False) if isinstance(size, int) and size > 0
+        ]
+        if any(size != one for size, one in known):
+            limit = "at most " if any(one > size for size, one in known) else ""
+            raise InputError(
+                f"{job.asked_by} must fit the file, which takes {limit}{inputs.as_typed(info.name, info.shape)}. "
+                f"Received: {inputs.as_typed(info.name, asked)}."
+            )
 
 
 def _timed(work: Callable[[], Any]) -> dict[str, int]:

@@ -60,6 +60,24 @@ def test_files_that_take_bytes_get_those_of_the_text(exported):
     assert done.stderr.splitlines()[-1].endswith("Received: bytes_int8.onnx with text [1, 'length'].")
 
 
+@pytest.mark.parametrize(
+    ("file", "shape", "words"),
+    [
+        (BYTES[0], "text=1", "--shape must give text as many sizes as the file, text=1,SIZE. Received: text=1."),
+        (BYTES[0], "text=1,2,3", "as many sizes as the file, text=1,SIZE. Received: text=1,2,3."),
+        (BYTES[0], "text=1,5", "--shape must fit the file, which takes text=1,SIZE. Received: text=1,5."),
+        (BYTES[1], "text=1", "--shape must give text as many sizes as the file, text=1,length. Received: text=1."),
+        (BYTES[1], "ids=1,64", "--shape must name an input: text. Received: ids."),
+    ],
+)
+def test_a_shape_that_is_not_the_files_is_one_line_about_the_shape(exported, file, shape, words):
+    size = json.loads((exported / "projection.json").read_text())["config"]["max_bytes"]
+    done = run("bench", file, "--shape", shape, "--rounds", 5, "--seconds", 0.1, cwd=exported)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.endswith(words.replace("SIZE", str(size)))
+
+
 def test_the_table_has_a_line_for_each_file_and_ratios_to_the_first(exported):
     lines = bench(exported, *FILES[1::2]).splitlines()
     assert re.match(r"5 rounds in turn, 1 thread, processor time, ", lines[0])

@@ -72,6 +72,20 @@ def test_a_requested_shape_wins():
     assert made(info("ids", shape=("b", "s")), requested={"ids": (2, 7)})["ids"].shape == (2, 7)
 
 
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [(info("text", "uint8", (1, 96)), (1,)), (info("text", "string", (1,)), (1, 8)), (info("x", shape=("b", 4)), (1,))],
+)
+def test_a_requested_shape_of_another_rank_is_refused(given, asked):
+    with pytest.raises(InputError) as caught:
+        made(given, requested={given.name: asked})
+    shown = [f"{given.name}={','.join(map(str, shape))}" for shape in (given.shape, asked)]
+    assert str(caught.value) == (
+        f"--shape must give {given.name} as many sizes as the file, {shown[0]}. Received: {shown[1]}."
+    )
+    assert made(info("ids", shape=()), requested={"ids": (2, 7)})["ids"].shape == (2, 7)
+
+
 def test_texts_are_one_for_each_row():
     feed = made(info("text", "string", (2,)), info("pairs", "string", ("b", 2)))
     assert feed["text"] == [b"a text", b"a text"]
@@ -93,4 +107,4 @@ def test_a_type_that_cannot_be_made_up_is_named(dtype):
 
 def test_inputs_beyond_a_gigabyte_are_refused_before_they_are_made():
     with pytest.raises(InputError, match="Inputs must fit in 1 GB"):
-        made(info("ids"), requested={"ids": (1000, 1000, 1000)})
+        made(info("ids", shape=(1, 16, 16)), requested={"ids": (1000, 1000, 1000)})
