@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from models_tf import registry
 from support.pages import results
 from support.tiny_models import RELATIVES
 
@@ -30,6 +31,14 @@ def test_a_row_shows_what_was_measured(file: dict) -> None:
 def test_quantization_costs_at_most_half_a_point_or_what_chance_could(file: dict) -> None:
     assert file["passed"]
     assert file["drop"] <= 0.5 or file["interval"][0] <= file["float"] <= file["interval"][1]
+
+
+def test_the_example_of_a_training_sets_keys_that_the_family_has() -> None:
+    example = re.search(r"export-mobile train --model (\S+) --vocab .*?--output", PAGE.read_text("utf-8"), re.DOTALL)
+    assert example is not None
+    keys = re.findall(r"--set (\w+)=\d+", example[0])
+    assert len(keys) == 4
+    assert {*keys, "n_layers"} <= {*registry.get(example[1]).family().preset()}
 
 
 @pytest.mark.parametrize("family", RELATIVES)
