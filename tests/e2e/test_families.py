@@ -115,6 +115,13 @@ def test_heads_that_read_one_table_cannot_be_pruned(model, rows, tmp_path):
     assert not {*ALL_HEADS, "mobilebert", "ghostbert"} & set(named)
 
 
+def test_the_model_json_of_deberta_gives_its_own_reason_for_one_length(tmp_path):
+    exported(write_checkpoint(tmp_path / "whole", "deberta-v2"), tmp_path / "out")
+    document = json.loads((tmp_path / "out" / "model.json").read_text())
+    assert document["length"]["any"] is False
+    assert "attention to distances needs the number of tokens" in document["about"]
+
+
 @pytest.mark.parametrize("model", RELATIVES)
 def test_heads_and_layers_are_ablated(model, rows, tmp_path):
     folder = write_checkpoint(tmp_path / "whole", model)
