@@ -98,7 +98,7 @@ def add_arguments(parser: Parser) -> None:
         action="append",
         type=Path,
         metavar="DIR",
-        help="checkpoint to distill from; projection models take several, also token models",
+        help="checkpoint to distill from; repeat it for several, which projection models take, also token models",
     )
     _add_numbers(
         teacher,
@@ -156,7 +156,8 @@ def _add_token_arguments(group: Any) -> None:
         "--vocab",
         type=Path,
         metavar="PATH",
-        help="vocab.txt, spiece.model or their folder (default: the checkpoint's, else the teacher's)",
+        help="vocab.txt, spiece.model, tokenizer.json or the folder of a tokenizer (default: that of the checkpoint or "
+        "teacher)",
     )
     group.add_argument(
         "--preset",

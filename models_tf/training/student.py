@@ -11,7 +11,16 @@ from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint, OpenCheckpoint
 from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
-from models_tf.tokenizers.files import DEBERTA_SPIECE, SPIECE, TOKENIZER, VOCAB, XLMR_SPIECE, read_tokenizer_files
+from models_tf.tokenizers.files import (
+    DEBERTA_SPIECE,
+    MERGES,
+    PIECES,
+    SPIECE,
+    TOKENIZER,
+    VOCAB,
+    XLMR_SPIECE,
+    read_tokenizer_files,
+)
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.overrides import parse_value, split_override
 from models_tf.training.token_settings import HEAD_OF_TASK, NO_VOCABULARY, TokenSettings
@@ -25,7 +34,9 @@ _SET_ELSEWHERE = {
 }
 # How a vocabulary file with another name is read, by suffix.
 _VOCABULARIES = {".model": SPIECE, ".json": TOKENIZER}
-_DROPOUTS = {"hidden_dropout_prob": "hidden_dropout", "attention_probs_dropout_prob": "attention_dropout"}
+_DROPOUTS = ("hidden_dropout", "attention_dropout")
+# Keys of a config.json that has them, and the tokens they are numbers of.
+_BOS, _EOS = "bos_token_id", "eos_token_id"
 
 
 def tokenizer_files(
@@ -36,6 +47,8 @@ def tokenizer_files(
     if path is not None:
         if path.is_dir():
             return read_tokenizer_files(path), str(path)
+        if path.name in (PIECES, MERGES):
+            raise InputError(f"--vocab must be a folder with {PIECES} and {MERGES}. Received: {path}, one of the two.")
         name = path.name if path.name in (XLMR_SPIECE, DEBERTA_SPIECE) else _VOCABULARIES.get(path.suffix, VOCAB)
         return {name: read_document(path)}, str(path)
     if start is not None:
@@ -54,7 +67,7 @@ def stored_student(
     """
     head = HEAD_OF_TASK[settings.task]
     student = start.read(head=head, new_head_labels=labels, seed=settings.seed)
-    student = dataclasses.replace(student, config=_with_dropouts(student.config, overrides))
+    student = dataclasses.replace(student, config=_with_dropouts(student, overrides))
     return _with_problem(student, settings)
 
 
@@ -86,16 +99,18 @@ def check_length(student: EncoderCheckpoint, settings: TokenSettings) -> None:
         )
 
 
-def _with_dropouts(config: EncoderConfig, overrides: Sequence[str]) -> EncoderConfig:
-    """A trained model's sizes are fixed; its dropout rates can be chosen."""
+def _with_dropouts(student: EncoderCheckpoint, overrides: Sequence[str]) -> EncoderConfig:
+    """A trained model's sizes are fixed; its dropout rates can be chosen, by the keys of its family's config.json."""
+    config, fields = student.config, registry.get(student.model_name).family().config.fields
+    names = {field.key: field.name for field in fields if field.name in _DROPOUTS}
     for override in overrides:
         key, text = split_override(override)
-        if text is None or key not in _DROPOUTS:
+        if text is None or key not in names:
             raise InputError(
-                f"--set with --checkpoint must be KEY=VALUE with {' or '.join(_DROPOUTS)}. Received: {override}."
+                f"--set with --checkpoint must be KEY=VALUE with {' or '.join(names)}. Received: {override}."
             )
         try:
-            config = EncoderConfig(**{**config.to_dict(), _DROPOUTS[key]: float(parse_value(text, 0.0, override))})
+            config = EncoderConfig(**{**config.to_dict(), names[key]: float(parse_value(text, 0.0, override))})
         except InputError:
             raise
         except ValueError as error:
@@ -117,4 +132,5 @@ def _document(model: str, settings: TokenSettings, tokenizer: Tokenizer, overrid
                 + registry.nearest(key, tuple(document))
             )
         document[key] = parse_value(text, document[key], override)
-    return {**document, "vocab_size": tokenizer.vocab_size, "pad_token_id": tokenizer.pad_id}
+    special = {key: number for key, number in ((_BOS, tokenizer.cls_id), (_EOS, tokenizer.sep_id)) if key in document}
+    return {**document, **special, "vocab_size": tokenizer.vocab_size, "pad_token_id": tokenizer.pad_id}
