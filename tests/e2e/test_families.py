@@ -157,7 +157,7 @@ def test_a_training_learns_and_what_it_wrote_is_exported_checked_and_timed(model
         explain(ExplainRequest(checkpoint=trained.output, text="1 2"))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("model", RELATIVES)
 def test_a_profile_names_the_parts(model, tmp_path):
     folder = write_checkpoint(tmp_path / "whole", model)
