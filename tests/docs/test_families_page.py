@@ -34,7 +34,7 @@ def test_quantization_costs_at_most_half_a_point_or_what_chance_could(file: dict
 
 
 def test_the_example_of_a_training_sets_keys_that_the_family_has() -> None:
-    example = re.search(r"export-mobile train --model (\S+) --vocab .*?--output", PAGE.read_text("utf-8"), re.DOTALL)
+    example = re.search(r"export-mobile train --model (\S+) --vocab .*?```", PAGE.read_text("utf-8"), re.DOTALL)
     assert example is not None
     keys = re.findall(r"--set (\w+)=\d+", example[0])
     assert len(keys) == 4
