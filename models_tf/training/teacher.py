@@ -39,7 +39,7 @@ class CheckpointTeachers:
             if loaded.labels != list(labels):
                 raise InputError(
                     f"--teacher must know the labels of the training file, {shorten(labels)}. "
-                    f"Received: {folder} with {shorten(loaded.labels)}."
+                    f"Received: {folder} with {shorten(loaded.labels)}. Remedy: name them alike."
                 )
             model = checkpoint.build(loaded)
             model.trainable = False

@@ -86,6 +86,6 @@ def _order(known: Sequence[str], labels: Sequence[str], folder: Path) -> list[in
     if sorted(order) != list(range(len(known))):
         raise InputError(
             f"--teacher must know the labels of the training file, {shorten(labels)}. "
-            f"Received: {folder} with {shorten(known)}."
+            f"Received: {folder} with {shorten(known)}. Remedy: name them alike."
         )
     return order

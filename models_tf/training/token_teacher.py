@@ -122,7 +122,7 @@ def label_order(teacher: EncoderCheckpoint, labels: Sequence[str], folder: Path)
     if sorted(teacher.labels) != sorted(labels):
         raise InputError(
             f"--teacher must know the labels of the training file, {shorten(labels)}. "
-            f"Received: {folder} with {shorten(teacher.labels)}."
+            f"Received: {folder} with {shorten(teacher.labels)}. Remedy: name them alike."
         )
     return [teacher.labels.index(label) for label in labels]
 
