@@ -1,6 +1,6 @@
 """int8 of each family of checkpoints on real sentences: accuracy of the float model and of every file.
 
-    python benchmarks/families.py --weights BERT_FOLDER --data SST2_FOLDER [--families distilbert electra]
+    python benchmarks/families.py --weights BERT_FOLDER --data SST2_FOLDER [--families distilbert electra] [--seed 1]
         [--result docs/results/families.json]
 
 No published weights of these families are at hand. Each model starts from the layers of a BERT that was fine-tuned on
@@ -240,7 +240,8 @@ def main() -> None:
         found = list(measure(name, options, work))
         shutil.rmtree(work)
         origin = {"command": shown_command(options), "cpu": cpu_name(), "seed": options.seed}
-        known = [entry for entry in known if entry["family"] != name] + [entry | origin for entry in found]
+        others = [entry for entry in known if (entry["family"], entry["seed"]) != (name, options.seed)]
+        known = others + [entry | origin for entry in found]
         document = {"command": COMMAND, "files": known, "versions": versions()}
         options.result.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         for entry in found:
