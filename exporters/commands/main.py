@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast
 
 from exporters import system_limits
 from exporters.commands.parser import PROGRAM, Parser
+from exporters.console import interrupt
 from exporters.console import terminal as console
 from exporters.console.native_log import open_closed_streams, quiet_native_output
 from exporters.console.terminal import Terminal
@@ -69,6 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code. Changes no signal handler: `exporters/__main__.py` does."""
     open_closed_streams()
     open_folders.forget()
+    interrupt.tell_outcome(told=False)
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:
@@ -132,7 +134,9 @@ def _dispatch(arguments: list[str]) -> int:
             naming_flags(),
             limits.override(**limits.parse(options.limit)),
         ):
-            return command(name).run(options, terminal)
+            code = command(name).run(options, terminal)
+            interrupt.tell_outcome(told=True)
+            return code
 
 
 def command(name: str) -> Command:

@@ -17,6 +17,8 @@ def install(program: str) -> None:
     """Handle SIGINT, SIGTERM and SIGHUP from now on; a SIGHUP that the caller ignores, as nohup does, stays ignored."""
 
     def leave(number: int, _frame: FrameType | None = None) -> None:
+        if _outcome_is_told:
+            return  # only cleaning up is left, and another exit code would deny what was said
         if not open_folders.discard_all(then=lambda: leave(number)):
             return  # a commit is under way: it ends first, then `then` is called
         word = "interrupted" if number == signal.SIGINT else "terminated"
@@ -36,6 +38,13 @@ def install(program: str) -> None:
 
 
 _stderr: int | None = None
+_outcome_is_told = False
+
+
+def tell_outcome(told: bool) -> None:
+    """Whether the command has written and said all that it will: from then on signals change nothing."""
+    global _outcome_is_told  # noqa: PLW0603 - a signal handler has no other way to learn it
+    _outcome_is_told = told
 
 
 def set_terminal(descriptor: int | None) -> None:
