@@ -20,18 +20,25 @@ class Measured:
 
 def command(arguments: Sequence[str | Path]) -> Measured:
     """`export-mobile` with these arguments, in a process of its own."""
-    line = [sys.executable, "-m", "exporters", *map(str, arguments)]
+    return process([sys.executable, "-m", "exporters", *map(str, arguments)])
+
+
+def process(line: Sequence[str]) -> Measured:
     peak = 0
     with tempfile.TemporaryFile("w+") as stderr:
-        process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=stderr)
-        while process.poll() is None:
-            peak = max(peak, sum(map(_resident, _family(process.pid))))
+        started = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=stderr)
+        while started.poll() is None:
+            peak = max(peak, sum(map(_resident, _family(started.pid))))
             time.sleep(_EVERY_SECONDS)
         stderr.seek(0)
-        return Measured(code=process.returncode, stderr=stderr.read(), peak_bytes=peak)
+        return Measured(code=started.returncode, stderr=stderr.read(), peak_bytes=peak)
 
 
 def _family(first: int) -> list[int]:
+    """The process and all below it, without those that have not started their own program yet.
+
+    Until then a child borrows the memory of its parent (vfork), and Linux shows the pages of both at either.
+    """
     children: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -42,8 +49,16 @@ def _family(first: int) -> list[int]:
     found, todo = [], [first]
     while todo:
         found.append(todo.pop())
-        todo += children.get(found[-1], [])
+        program = _program(found[-1])
+        todo += (pid for pid in children.get(found[-1], []) if _program(pid) != program)
     return found
+
+
+def _program(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def _resident(pid: int) -> int:
