@@ -13,7 +13,8 @@ LARGE = 200 * MB
 
 
 def peak(script: str) -> int:
-    done = peak_memory.process([sys.executable, "-c", f"import subprocess, sys, time\nlarge = b'x' * {LARGE}\n{script}"])
+    program = f"import subprocess, sys\nlarge = b'x' * {LARGE}\n{script}"
+    done = peak_memory.process([sys.executable, "-c", program])
     assert done.code == 0, done.stderr
     return done.peak_bytes
 
@@ -32,5 +33,5 @@ for _ in range(5):
 
 
 def test_the_memory_of_a_child_counts():
-    script = f"subprocess.run([sys.executable, '-c', 'import time; large = b\"x\" * {LARGE}; time.sleep(0.5)'], check=True)"
-    assert 2 * LARGE < peak(script) < 2.5 * LARGE
+    child = f"import time; large = b'x' * {LARGE}; time.sleep(0.5)"
+    assert 2 * LARGE < peak(f"subprocess.run([sys.executable, '-c', {child!r}], check=True)") < 2.5 * LARGE
