@@ -26,34 +26,29 @@ def meet(own: str, others: Sequence[str], progress: Progress) -> None:
     """Returns when this worker and every one of the `others` have greeted each other; all are `host:port`."""
     seconds = limits.value(LIMIT)
     deadline = time.monotonic() + seconds
-    greeted: set[str] = set()
-    strangers: set[str] = set()  # what answers there is no worker
+    answers: dict[str, bytes | None] = {}
     with _listening(own, others) as heard:
-        missing = _missing(own, others, greeted, heard, strangers)
+        missing = _missing(own, others, answers, heard)
         if missing:
             progress.line(f"waiting for {', '.join(missing)}")
         while missing:
             if time.monotonic() > deadline:
-                received = f"another program at {min(strangers)}" if strangers else f"none at {', '.join(missing)}"
+                strangers = [host for host in missing if answers[host] not in (None, _greeting(host))]
+                received = f"another program at {strangers[0]}" if strangers else f"none at {', '.join(missing)}"
                 raise WorkerError(
                     f"All workers must start within {seconds} seconds of each other. Received: {received}. See what "
                     f"they say and start all again; --limit {LIMIT}=N waits longer."
                 )
             time.sleep(_PAUSE)
-            missing = _missing(own, others, greeted, heard, strangers)
+            missing = _missing(own, others, answers, heard)
 
 
-def _missing(own: str, others: Sequence[str], greeted: set[str], heard: set[str], strangers: set[str]) -> list[str]:
-    """Those that have not greeted or were not greeted yet; greets them."""
+def _missing(own: str, others: Sequence[str], answers: dict[str, bytes | None], heard: set[str]) -> list[str]:
+    """Those that were not heard or did not answer a greeting as workers do; greets the latter again."""
     for host in others:
-        if host not in greeted:
-            answer = _greet(host, own)
-            strangers.discard(host)
-            if answer == _greeting(host):
-                greeted.add(host)
-            elif answer is not None:
-                strangers.add(host)
-    return [host for host in others if host not in greeted or host not in heard]
+        if answers.get(host) != _greeting(host):
+            answers[host] = _greet(host, own)
+    return [host for host in others if host not in heard or answers[host] != _greeting(host)]
 
 
 @contextlib.contextmanager

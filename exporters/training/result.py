@@ -52,7 +52,8 @@ class TrainResult:
             kept = found["retention"]
             more += f"; tokens kept: {' '.join(map(str, kept['lengths']))} ({100 * kept['share']:.1f} %)"
         if "typo_probability" in found:
-            typos = found.get("dev_score_with_typos", 100 * found.get("dev_accuracy_with_typos", 0))
+            shares = "dev_accuracy_with_typos" in found
+            typos = 100 * found["dev_accuracy_with_typos"] if shares else found["dev_score_with_typos"]
             more += f", with typos in {100 * found['typo_probability']:.0f} % of the tokens {typos:.2f} %"
         return (
             f"dev {metric_title(self.metric)} {self.dev_score:.2f}{metric_unit(self.metric)} (n = {self.dev_rows}, "

@@ -77,11 +77,9 @@ def load(folder: Path) -> ProjectionCheckpoint:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"Checkpoint must be a folder with {CONFIG_FILE}. Received: {folder} (no such folder).")
-    document: dict[str, Any] = {}
-    for name in (CONFIG_FILE, WEIGHTS_FILE, LABELS_FILE):
-        if not (folder / name).is_file():
-            raise lacking(folder, name, "train one with `export-mobile train`")
-        document = document or _read_document(folder / CONFIG_FILE)  # it tells first if this is another kind of folder
+    _require(folder, CONFIG_FILE)
+    document = _read_document(folder / CONFIG_FILE)  # first, since it tells if this is another kind of folder
+    _require(folder, WEIGHTS_FILE, LABELS_FILE)
     entry = registry.get(document["model"])
     if entry.kind != registry.PROJECTION:
         raise InputError(
@@ -106,6 +104,12 @@ def load(folder: Path) -> ProjectionCheckpoint:
         training=document.get("training", {}),
         files=tuple(folder / name for name in (CONFIG_FILE, WEIGHTS_FILE, LABELS_FILE)),
     )
+
+
+def _require(folder: Path, *names: str) -> None:
+    for name in names:
+        if not (folder / name).is_file():
+            raise lacking(folder, name, "train one with `export-mobile train`")
 
 
 def build(checkpoint: ProjectionCheckpoint) -> Any:

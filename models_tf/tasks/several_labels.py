@@ -47,8 +47,8 @@ def score(logits: np.ndarray, targets: np.ndarray, *, threshold: float, seed: in
 
 def f1_parts(logits: np.ndarray, targets: np.ndarray, *, threshold: float) -> tuple[np.ndarray, np.ndarray]:
     """What each row adds to both sides of micro F1: twice the labels that are right, and those chosen or wanted."""
-    right, found, wanted = _counts(*_both(logits, targets, threshold)[::-1]).T
-    return 2 * right, found + wanted
+    wanted, found = _both(logits, targets, threshold)
+    return 2 * (found & wanted).sum(axis=1), found.sum(axis=1) + wanted.sum(axis=1)
 
 
 def macro_f1(found: np.ndarray, wanted: np.ndarray) -> float:
