@@ -8,7 +8,7 @@ from typing import Any
 from models_tf.errors import InputError
 
 _VARIABLE = "TF_CONFIG"
-_CHIEF, _WORKER = "chief", "worker"
+CHIEF, WORKER = "chief", "worker"
 _EXAMPLE = '{"cluster": {"worker": ["host1:2222", "host2:2222"]}, "task": {"type": "worker", "index": 0}}'
 
 
@@ -38,7 +38,7 @@ class Cluster:
         task = found.get("task") if isinstance(found, dict) else None
         if not isinstance(cluster, dict) or not isinstance(task, dict):
             raise _wrong("cluster or task missing")
-        if odd := set(cluster) - {_CHIEF, _WORKER}:
+        if odd := set(cluster) - {CHIEF, WORKER}:
             raise _wrong(f"a cluster with {min(odd)!r}; only chief and worker train")
         for name, hosts in cluster.items():
             if not isinstance(hosts, list) or not all(_is_address(host) for host in hosts):
@@ -49,7 +49,7 @@ class Cluster:
         if not 0 <= index < len(cluster[kind]):
             raise _wrong(f"index {index}, where {kind} has {len(cluster[kind])}")
         own = cluster[kind][index]
-        everyone = [host for name in (_CHIEF, _WORKER) for host in cluster.get(name, [])]
+        everyone = [host for name in (CHIEF, WORKER) for host in cluster.get(name, [])]
         if len(set(everyone)) < len(everyone):
             raise _wrong("one address twice")
         return cls(own=own, others=tuple(host for host in everyone if host != own), is_chief=own == everyone[0])

@@ -13,9 +13,10 @@ from typing import Any
 
 from exporters.errors import WorkerError
 from exporters.training.agreement import agree
-from exporters.training.cluster import Cluster
-from exporters.training.meeting import meet
+from exporters.training.cluster import CHIEF, WORKER, Cluster
+from exporters.training.meeting import LIMIT, meet
 from exporters.training.request import MIRRORED, TrainRequest
+from models_tf import limits
 from models_tf.folders import open_folders
 from models_tf.training.progress import Progress
 
@@ -49,7 +50,7 @@ def distributed(request: TrainRequest, progress: Progress) -> Iterator[Place]:
 
     def join() -> Any:
         meet(cluster.own, cluster.others, progress)
-        return tf.distribute.MultiWorkerMirroredStrategy()
+        return _connected(limits.value(LIMIT))
 
     with contextlib.ExitStack() as stack:
         output = request.output
@@ -74,6 +75,31 @@ def distributed(request: TrainRequest, progress: Progress) -> Iterator[Place]:
                 f"All workers must run until the end. Received: one that cannot be reached any more. Remedy: start all "
                 f"again. {left}"
             ) from error
+
+
+def _connected(seconds: int) -> Any:
+    """The strategy of all workers. With its own settings TensorFlow waits an hour for one that is lost once it has
+    greeted, and takes no Ctrl-C meanwhile.
+    """
+    import tensorflow as tf
+    from tensorflow.python.eager import context  # nothing public sets the time
+
+    spec = tf.distribute.cluster_resolver.TFConfigClusterResolver().cluster_spec()
+    jobs = [job for job in (CHIEF, WORKER) if job in spec.jobs]
+    context.context().configure_coordination_service(
+        "standalone",
+        service_leader=f"/job:{jobs[0]}/replica:0/task:0",
+        cluster_register_timeout_in_ms=1000 * seconds,
+    )
+    service = context.context().coordination_service
+    service.cluster_register_with_barrier = True
+    for job in jobs:
+        service.coordinated_job_list.add(name=job, num_tasks=spec.num_tasks(job))
+    try:
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    except tf.errors.OpError as error:
+        # Its frames hold what TensorFlow takes down with a page of words: here, where nobody sees them.
+        raise error.with_traceback(None) from None
 
 
 def _strategy(kind: str, make: Callable[[], Any]) -> Any:

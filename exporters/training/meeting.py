@@ -2,7 +2,7 @@
 
 Each listens on its own port and greets the others by its address until it has greeted all of them and been greeted by
 all; then TensorFlow takes the port over. Something else that listens on a worker's port does not greet, so it is not
-taken for one. Leaves out workers that are lost later: TensorFlow asks after them every half minute.
+taken for one. Leaves out workers that are lost later: TensorFlow says so.
 """
 
 import contextlib

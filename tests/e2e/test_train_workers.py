@@ -17,9 +17,10 @@ from safetensors.numpy import load_file
 from exporters import train
 from exporters.commands.main import parser_of
 from exporters.commands.train import request_of
+from exporters.training.meeting import meet
 from support.ports import free_ports
 from support.projection_training import OVERRIDES
-from support.token_training import BERT_SIZES, overrides, write_task
+from support.token_training import BERT_SIZES, Lines, overrides, write_task
 
 pytestmark = pytest.mark.slow
 SIZES = {
@@ -38,23 +39,25 @@ def command(model: str, files: Path, output: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "exporters", "train", *map(str, flags), "--json", *more]
 
 
+def two_hosts() -> list[str]:
+    return [f"127.0.0.1:{port}" for port in free_ports(2)]
+
+
+def start_one(run: list[str], hosts: list[str], index: int) -> subprocess.Popen[str]:
+    config = {"cluster": {"worker": hosts}, "task": {"type": "worker", "index": index}}
+    return subprocess.Popen(
+        [*run, "--distribute", "workers"],
+        env={**os.environ, "TF_CONFIG": json.dumps(config)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 def start(run: list[str], *second: str) -> list[subprocess.Popen[str]]:
     """Two workers; the first is the chief, the other one has more flags."""
-    hosts = [f"127.0.0.1:{port}" for port in free_ports(2)]
-    found = []
-    for index in range(2):
-        config = {"cluster": {"worker": hosts}, "task": {"type": "worker", "index": index}}
-        environment = {**os.environ, "TF_CONFIG": json.dumps(config)}
-        found.append(
-            subprocess.Popen(
-                [*run, "--distribute", "workers", *(second if index else ())],
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-        )
-    return found
+    hosts = two_hosts()
+    return [start_one([*run, *(second if index else ())], hosts, index) for index in range(2)]
 
 
 def finish(workers: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
@@ -145,3 +148,19 @@ def test_a_lost_worker_ends_the_other_with_one_line_and_what_was_saved_leads_to_
     assert alone("bert", files, two, *more, "--resume")["epochs"] == 40  # one worker takes over from two
     assert alone("bert", files, tmp_path / "one", *more)["epochs"] == 40
     assert_equal_but_for_rounding(tmp_path / "one", two)
+
+
+def test_a_worker_that_is_lost_once_it_has_greeted_is_not_waited_for_without_end(files: Path, tmp_path: Path) -> None:
+    """TensorFlow connects the workers after that, and would wait an hour."""
+    workers = []
+    for index in range(2):
+        hosts = two_hosts()
+        run = command("prado", files, tmp_path / str(index), "--limit", "worker_seconds=20")
+        workers.append(start_one(run, hosts, index))
+        meet(hosts[1 - index], [hosts[index]], Lines())
+    since = time.monotonic()
+    for code, _, said in finish(workers):
+        assert code == LOST, said
+        assert "Received: one that cannot be reached any more." in said.strip().splitlines()[-1]
+    assert time.monotonic() - since < 60
+    assert not list(tmp_path.iterdir())
