@@ -48,6 +48,8 @@ class Cluster:
             raise _wrong("a task without the type and index of one of the cluster")
         if not 0 <= index < len(cluster[kind]):
             raise _wrong(f"index {index}, where {kind} has {len(cluster[kind])}")
+        if len(cluster.get(CHIEF, [])) > 1:
+            raise _wrong(f"{len(cluster[CHIEF])} chiefs")
         own = cluster[kind][index]
         everyone = [host for name in (CHIEF, WORKER) for host in cluster.get(name, [])]
         if len(set(everyone)) < len(everyone):

@@ -17,6 +17,7 @@ from exporters.training.cluster import CHIEF, WORKER, Cluster
 from exporters.training.meeting import LIMIT, meet
 from exporters.training.request import MIRRORED, TrainRequest
 from models_tf import limits
+from models_tf.errors import InputError
 from models_tf.folders import open_folders
 from models_tf.training.progress import Progress
 
@@ -70,7 +71,11 @@ def distributed(request: TrainRequest, progress: Progress) -> Iterator[Place]:
             tf.errors.CancelledError,
             tf.errors.DeadlineExceededError,
         ) as error:
-            left = open_folders.outcome() if cluster.is_chief else "The chief has what was saved, for --resume."
+            left = (
+                open_folders.outcome()
+                if cluster.is_chief
+                else "The chief says why; if it has saved a state, add --resume."
+            )
             raise WorkerError(
                 f"All workers must run until the end. Received: one that cannot be reached any more. Remedy: start all "
                 f"again. {left}"
@@ -97,6 +102,11 @@ def _connected(seconds: int) -> Any:
         service.coordinated_job_list.add(name=job, num_tasks=spec.num_tasks(job))
     try:
         return tf.distribute.MultiWorkerMirroredStrategy()
+    except RuntimeError as error:
+        raise InputError(
+            "--distribute workers must be the first that a process asks of TensorFlow. Received: one that has used it "
+            "before. Train in a new process."
+        ) from error
     except tf.errors.OpError as error:
         # Its frames hold what TensorFlow takes down with a page of words: here, where nobody sees them.
         raise error.with_traceback(None) from None
@@ -109,11 +119,16 @@ def _strategy(kind: str, make: Callable[[], Any]) -> Any:
 
 
 def _share_state(workers: Any, output: Path) -> None:
-    """The chief's state, for the others. Without one the chief says so when it opens its folder."""
+    """The chief's state, for the others. Without one the chief names what is missing when it opens its folder."""
     from models_tf.checkpoints.folder import STATE_FILE
 
     path = output / STATE_FILE
     state = workers.bytes_from_chief(path.read_bytes() if workers.is_chief and path.is_file() else b"")
-    if state and not workers.is_chief:
-        output.mkdir()
-        path.write_bytes(state)
+    if workers.is_chief:
+        return
+    if not state:
+        raise InputError(
+            "--resume needs a training that was stopped. Received: none at the chief; see what is said there."
+        )
+    output.mkdir()
+    path.write_bytes(state)

@@ -1,4 +1,4 @@
-"""Workers wait until all of them are there, which TensorFlow would do without end and without a word.
+"""Workers wait until all of them are there. TensorFlow would wait forever, silently.
 
 Each listens on its own port and greets the others by its address until it has greeted all of them and been greeted by
 all; then TensorFlow takes the port over. Something else that listens on a worker's port does not greet, so it is not
@@ -54,9 +54,9 @@ def _missing(own: str, others: Sequence[str], answers: dict[str, bytes | None], 
 @contextlib.contextmanager
 def _listening(own: str, others: Sequence[str]) -> Iterator[set[str]]:
     """Answers greetings inside the block; those of `others` that greeted, as they come."""
-    port = _parts(own)[1]
+    name, port = _parts(own)
     try:
-        server = socket.create_server(("", port))
+        server = socket.create_server(("", port), family=socket.AF_INET6 if ":" in name else socket.AF_INET)
     except OSError as error:
         raise InputError(f"TF_CONFIG must give this worker a free port. Received: {own} ({error.strerror}).") from error
     server.settimeout(_PAUSE)

@@ -110,15 +110,23 @@ def test_workers_with_other_flags_are_refused_before_they_train(files: Path, tmp
     done = finish(start(command("prado", files, tmp_path / "two"), "--learning-rate", "0.1"))
     assert [code for code, _, _ in done] == [2, 2], done
     lines = [said.strip().splitlines()[-1] for _, _, said in done]
-    assert "Received: 1 with others; see what is said there." in lines[0]
+    assert "Received: 1 with different ones; see what is said there." in lines[0]
     assert "Received: --learning-rate 0.1 here and 0.001 at the chief." in lines[1]
     assert not (tmp_path / "two").exists()
+
+
+def test_there_is_nothing_to_resume_at_the_chief(files: Path, tmp_path: Path) -> None:
+    done = finish(start(command("prado", files, tmp_path / "two", "--resume")))
+    assert [code for code, _, _ in done] == [2, 2], done
+    lines = [said.strip().splitlines()[-1] for _, _, said in done]
+    assert "Received: no such file." in lines[0]
+    assert "Received: none at the chief; see what is said there." in lines[1]
 
 
 # Which worker is lost, how, and what the other says it can go on with.
 LOSSES = [
     (1, signal.SIGKILL, "Go on with --resume."),
-    (0, signal.SIGKILL, "The chief has what was saved, for --resume."),
+    (0, signal.SIGKILL, "if it has saved a state, add --resume."),
     (1, signal.SIGSTOP, "Go on with --resume."),  # hangs without dying
 ]
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from exporters.training.agreement import agree
 from exporters.training.cluster import Cluster
 from exporters.training.meeting import meet
 from models_tf import limits
+from models_tf.compress.settings import Compression
 from models_tf.errors import InputError
 from support.mirrored_trainings import TRAININGS, write
 from support.ports import free_ports
@@ -61,6 +63,7 @@ def work(own: str, other: str, *, after: float, met: threading.Barrier) -> None:
         (json.dumps({"cluster": {"worker": ["a:" + "1" * 5000]}, "task": {}}), "worker is not a list of host:port"),
         ("[" * 100_000, "no JSON"),
         (json.dumps({"cluster": TWO, "task": {"type": "worker", "index": 2}}), "index 2, where worker has 2"),
+        (json.dumps({"cluster": {"chief": ["a:1", "b:2"]}, "task": {"type": "chief", "index": 0}}), "2 chiefs"),
     ],
 )
 def test_a_cluster_that_cannot_be_is_one_line(text: str, received: str) -> None:
@@ -134,8 +137,11 @@ def test_what_knocks_at_a_workers_port_does_not_disturb_the_meeting() -> None:
         knocks.result()
 
 
-def test_a_worker_goes_on_once_all_are_there_and_frees_its_port() -> None:
-    own, other = (f"127.0.0.1:{port}" for port in free_ports(2))
+@pytest.mark.parametrize("name", ["127.0.0.1", "[::1]"])
+def test_a_worker_goes_on_once_all_are_there_and_frees_its_port(name: str) -> None:
+    if name == "[::1]" and not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    own, other = (f"{name}:{port}" for port in free_ports(2))
     met = threading.Barrier(2)
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(work, own, other, after=0.0, met=met), pool.submit(work, other, own, after=0.3, met=met)]
@@ -211,12 +217,13 @@ class Meeting:
         return int(value) + self._others
 
 
-def agreement(chief: TrainRequest, other: TrainRequest) -> str:
-    """What the other worker says."""
+def agreement(chief: TrainRequest, other: TrainRequest, **own: int) -> str:
+    """What the other worker says, which has limits of its `own`."""
     first = Meeting(is_chief=True)
     agree(first, chief)  # type: ignore[arg-type] # as much of it as is needed
     try:
-        agree(Meeting(is_chief=False, told=first.told), other)  # type: ignore[arg-type]
+        with limits.override(**own):
+            agree(Meeting(is_chief=False, told=first.told), other)  # type: ignore[arg-type]
     except InputError as error:
         return str(error)
     return ""
@@ -246,5 +253,15 @@ def test_workers_that_were_started_differently_say_what_differs(tmp_path: Path) 
         agreement(asked(), asked("b", train=files / "train.tsv"))
         == f"{same}--vocab with other files than at the chief."
     )
-    with pytest.raises(InputError, match="1 with others; see what is said there"):
+
+    def smaller(**how: Any) -> TrainRequest:
+        return asked(distribute=None, checkpoint=files, compression=Compression(**how))
+
+    ffn = agreement(smaller(prune_ffn=0.2, prune_heads=0.5), smaller(prune_ffn=0.4, prune_heads=0.5))
+    assert ffn == f"{same}--prune-ffn 0.4 here and 0.2 at the chief."
+    layers = agreement(asked(distribute=None, checkpoint=files), smaller(drop_layers="top:1"))
+    assert re.fullmatch(f"{same}--drop-layers .* here and not given at the chief.", layers)
+    assert agreement(asked(), asked(), rows=10) == f"{same}--limit rows 10 here and 100000 at the chief."
+    assert agreement(asked(), asked(), worker_seconds=10) == ""
+    with pytest.raises(InputError, match="1 with different ones; see what is said there"):
         agree(Meeting(is_chief=True, others=1), asked())  # type: ignore[arg-type]
