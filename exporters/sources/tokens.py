@@ -79,7 +79,7 @@ class TokenSource:
             tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint {request.checkpoint}")
             tokenizer.check_embedding(checkpoint.config.vocab_size)
             check_case(sentences, tokenizer)
-        stated = None if sentences is None else sentences.max_seq_len
+        stated = None if sentences is None else sentences.length(checkpoint.config.max_positions)
         length, record = sequence_length(checkpoint, request.max_seq_len, default=stated), None
         notes = list(interruption(request.checkpoint)) if request.checkpoint else []
         if request.compression is not None:

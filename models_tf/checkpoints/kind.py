@@ -6,12 +6,12 @@ from typing import Any
 
 from models_tf import registry
 from models_tf.checkpoints.json_text import read_json_file
-from models_tf.checkpoints.sentence_folder import is_sentence_folder
+from models_tf.checkpoints.sentence_folder import has_modules
 
 
 def kind_of(folder: Path) -> str:
     """config.json has a "format" in our own checkpoints and a "model_type" in those of token models."""
-    if is_sentence_folder(folder):
+    if has_modules(folder):
         return registry.TOKENS
     document = _config(folder)
     is_tokens = "model_type" in document and "format" not in document

@@ -1,5 +1,6 @@
 """Embeddings equal PyTorch's: pooling by sentence-transformers' rules on transformers' BERT, whatever the padding."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -128,3 +129,41 @@ def test_the_library_itself_agrees_on_a_folder(tmp_path: Any) -> None:
     ours = Encoder(found.config, about.head, found.tensors)
     vectors = ours(*(tf.constant(feed[name]) for name in ("ids", "mask", "segments")))["embedding"].numpy()
     np.testing.assert_allclose(vectors, wanted, atol=TOLERANCE)
+
+
+def with_mask(folder: Path) -> Path:
+    """The library adds a [MASK] to a vocabulary that has none, which the table of words then lacks."""
+    vocabulary = folder / "vocab.txt"
+    vocabulary.write_text("\n".join([*vocabulary.read_text().split()[:-1], "[MASK]"]) + "\n")
+    return folder
+
+
+def test_a_folder_that_the_library_saved_keeps_its_length(tmp_path: Any) -> None:
+    library = pytest.importorskip("sentence_transformers")
+    from exporters.request import ExportRequest
+    from exporters.sources.tokens import TokenSource
+    from support.sentence_folders import write_sentence_folder
+
+    folder = with_mask(write_sentence_folder(tmp_path / "st", settings={"max_seq_length": 12}))
+    library.SentenceTransformer(str(folder), device="cpu").save(str(tmp_path / "again"))
+    again = library.SentenceTransformer(str(tmp_path / "again"), device="cpu")
+    assert TokenSource.load(ExportRequest(checkpoint=tmp_path / "again")).max_seq_len == again.max_seq_length == 12
+
+
+def test_a_cross_encoder_that_the_library_saved_gives_its_scores(tmp_path: Any) -> None:
+    library = pytest.importorskip("sentence_transformers")
+    from exporters.request import ExportRequest
+    from exporters.sources.tokens import TokenSource
+    from support.tiny_models import write_checkpoint
+
+    folder = with_mask(write_checkpoint(tmp_path / "plain", "bert", "regression"))
+    saved = library.CrossEncoder(str(folder), device="cpu", activation_fn=torch.nn.Identity())
+    saved.save_pretrained(str(tmp_path / "ce"))
+    source = TokenSource.load(ExportRequest(checkpoint=tmp_path / "ce"))
+    assert source.task == "regression"
+    pairs = [("1 2 3", "4 5"), ("6", "7 8 9 10")]
+    assert source.tokenizer is not None
+    feed = source.tokenizer.encode(*map(list, zip(*pairs, strict=True)), max_len=source.max_seq_len)
+    ours = Encoder(source.checkpoint.config, source.checkpoint.head, source.checkpoint.tensors)
+    scores = ours(*(tf.constant(feed[name]) for name in ("ids", "mask", "segments")))["logits"].numpy()
+    np.testing.assert_allclose(scores[:, 0], saved.predict(pairs), atol=TOLERANCE)

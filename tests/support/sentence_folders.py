@@ -48,6 +48,13 @@ def write_sentence_folder(
     return folder
 
 
+def write_cross_encoder(folder: Path, *, encoder: str = "") -> Path:
+    """A classifier of pairs as version 6 of the library saves it: modules.json names the encoder alone."""
+    write_checkpoint(folder / encoder, "bert", "regression")
+    (folder / "modules.json").write_text(json.dumps(modules("Transformer", encoder=encoder)))
+    return folder
+
+
 def write_pairs(path: Path, count: int = 60, *, seed: int = 5) -> Path:
     """sentence1, sentence2, score, with words of the tiny vocabulary."""
     generator = np.random.default_rng(seed)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from models_tf.checkpoints import encoder as checkpoints
+from models_tf.checkpoints.kind import kind_of
 from models_tf.checkpoints.sentence_folder import encoder_folder, is_sentence_folder, read_sentence_folder
 from models_tf.encoder.heads import EMBEDDING, Head
 from models_tf.errors import InputError
-from support.sentence_folders import modules, write_sentence_folder
+from support.sentence_folders import modules, write_cross_encoder, write_sentence_folder
 from support.tiny_models import write_checkpoint
 
 
@@ -59,6 +60,58 @@ def test_a_plain_checkpoint_is_its_own_encoder(tmp_path: Path) -> None:
     folder = write_checkpoint(tmp_path / "plain", "bert", "base")
     assert not is_sentence_folder(folder)
     assert encoder_folder(folder) == folder
+
+
+@pytest.mark.parametrize("encoder", ["", "0_Transformer"])
+@pytest.mark.parametrize(
+    ("stated", "of_tokenizer", "expected"),
+    [
+        (None, 9, 9),
+        (None, 16, 16),
+        (None, 17, None),
+        (None, 10**30, None),
+        (None, 1e30, None),
+        (None, "9", None),
+        (None, True, None),
+        (None, 0, None),
+        (12, 9, 12),
+        (12, 10**30, 12),
+    ],
+)
+def test_the_length_of_the_tokenizer_counts_where_the_library_says_none(
+    tmp_path: Path, encoder: str, stated: int | None, of_tokenizer: Any, expected: int | None
+) -> None:
+    settings = {} if stated is None else {"max_seq_length": stated}
+    folder = write_sentence_folder(tmp_path / "st", encoder=encoder, settings=settings)
+    (folder / encoder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": of_tokenizer}))
+    found = read_sentence_folder(folder)
+    assert found.length(positions=16) == expected
+    assert found.files[-1] == folder / encoder / "tokenizer_config.json"
+
+
+@pytest.mark.parametrize("encoder", ["", "0_Transformer"])
+def test_an_encoder_alone_is_a_plain_checkpoint(tmp_path: Path, encoder: str) -> None:
+    folder = write_cross_encoder(tmp_path / "ce", encoder=encoder)
+    assert not is_sentence_folder(folder)
+    assert encoder_folder(folder) == folder / encoder
+    assert kind_of(folder) == "tokens"
+
+
+@pytest.mark.parametrize("kinds", [("Transformer", "Pooling", "Dense"), ("Pooling", "Transformer"), ("Transformer",)])
+def test_the_encoder_is_found_whatever_stands_beside_it(tmp_path: Path, kinds: tuple[str, ...]) -> None:
+    folder = write_sentence_folder(tmp_path / "st", encoder="0_Transformer")
+    listed = modules(*kinds)
+    listed[kinds.index("Transformer")]["path"] = "0_Transformer"
+    (folder / "modules.json").write_text(json.dumps(listed))
+    assert encoder_folder(folder) == folder / "0_Transformer"
+    assert checkpoints.load(folder, head="base").head.kind == "base"
+
+
+def test_modules_without_an_encoder_are_refused(tmp_path: Path) -> None:
+    folder = write_sentence_folder(tmp_path / "st", encoder="0_Transformer")
+    (folder / "modules.json").write_text(json.dumps(modules("WordEmbeddings", "Pooling")))
+    with pytest.raises(InputError, match=r"must name a module Transformer\. Received: WordEmbeddings, Pooling\."):
+        encoder_folder(folder)
 
 
 def _set_modules(value: Any) -> Callable[[Path], None]:
@@ -124,9 +177,13 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, change: Callable[[Path], None
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["1_Pooling", "1_Pooling/config.json", "modules.json", "sentence_bert_config.json"])
+@pytest.mark.parametrize(
+    "name",
+    ["1_Pooling", "1_Pooling/config.json", "modules.json", "sentence_bert_config.json", "tokenizer_config.json"],
+)
 def test_links_out_of_the_folder_are_refused(tmp_path: Path, name: str) -> None:
     folder = write_sentence_folder(tmp_path / "st", settings={})
+    (folder / "tokenizer_config.json").write_text("{}")
     (folder / name).rename(tmp_path / "elsewhere")
     (folder / name).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(InputError, match="a link to"):

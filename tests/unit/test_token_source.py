@@ -1,5 +1,7 @@
 """A token model as a source: task, length, tokenizer and which inputs its graph has; all without TensorFlow."""
 
+import json
+
 import pytest
 
 from exporters.request import ExportRequest
@@ -7,6 +9,7 @@ from exporters.sources.tokens import TokenSource
 from models_tf.compress.settings import Compression
 from models_tf.errors import InputError
 from models_tf.training.state import Position, save_state
+from support.sentence_folders import modules, write_cross_encoder, write_sentence_folder
 from support.tiny_models import DOCUMENTS, LENGTH, write_checkpoint
 
 
@@ -58,6 +61,31 @@ def test_the_task_is_that_of_the_head_when_none_is_given(tmp_path, task):
     folder = write_checkpoint(tmp_path / "mine", task=task)
     assert TokenSource.load(ExportRequest(checkpoint=folder)).task == task
     assert TokenSource.load(ExportRequest(checkpoint=folder, task="base")).task == "base"
+
+
+@pytest.mark.parametrize("encoder", ["", "0_Transformer"])
+def test_a_cross_encoder_has_the_task_of_its_head(tmp_path, encoder):
+    folder = write_cross_encoder(tmp_path / "ce", encoder=encoder)
+    assert ExportRequest(checkpoint=folder).kind == "tokens"
+    assert TokenSource.load(ExportRequest(checkpoint=folder)).task == "regression"
+    embedding = TokenSource.load(ExportRequest(checkpoint=folder, task="embedding", pooling="cls"))
+    assert embedding.checkpoint.head.pooling == "cls"
+
+
+def test_the_encoder_of_a_folder_with_other_modules_is_exported_as_its_refusal_says(tmp_path):
+    folder = write_sentence_folder(tmp_path / "st", encoder="0_Transformer")
+    listed = modules("Transformer", "Pooling", "Dense", encoder="0_Transformer")
+    (folder / "modules.json").write_text(json.dumps(listed))
+    with pytest.raises(InputError, match=r"Received: Dense\. Export the encoder alone with --task base"):
+        TokenSource.load(ExportRequest(checkpoint=folder))
+    assert TokenSource.load(ExportRequest(checkpoint=folder, task="base")).task == "base"
+
+
+@pytest.mark.parametrize(("of_tokenizer", "expected"), [(9, 9), (10**30, LENGTH)])
+def test_an_embedding_has_the_length_of_its_tokenizer(tmp_path, of_tokenizer, expected):
+    folder = write_sentence_folder(tmp_path / "st", settings={})
+    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": of_tokenizer}))
+    assert TokenSource.load(ExportRequest(checkpoint=folder)).max_seq_len == expected
 
 
 def test_a_task_that_the_labels_do_not_fit_is_refused(tmp_path):
