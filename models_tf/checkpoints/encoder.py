@@ -16,7 +16,7 @@ import numpy as np
 
 from models_tf import registry
 from models_tf.checkpoints.atomic_files import write_files
-from models_tf.checkpoints.family import Family
+from models_tf.checkpoints.family import OTHER, Family
 from models_tf.checkpoints.folder import CONFIG_FILE, find_folder, read_document
 from models_tf.checkpoints.head_choice import ChosenHead, check_labels, choose_head, stored_labels
 from models_tf.checkpoints.initial import initial_tensors
@@ -73,7 +73,7 @@ class EncoderCheckpoint:
 class OpenCheckpoint:
     """A checkpoint folder whose weights are not read yet; `read` reads them for the head you ask for.
 
-    `stored` is the kind of its head, None if config.json does not say.
+    `stored` is the kind of its head, None if config.json does not say, OTHER if it is none of ours.
     """
 
     folder: Path
@@ -158,6 +158,7 @@ class OpenCheckpoint:
             [line for line in lines if line.ours in read],
             read,
             ignore=family.ignored(config, chosen.head, prefix, replaces=chosen.replaces),
+            all_of=prefix if chosen.replaces == OTHER else "",
             absent=("pooler.kernel", "pooler.bias") if fresh else (),
         )
         missing = {name: shape for name, shape in shapes.items() if name not in found}

@@ -3,7 +3,7 @@
 Imports neither TensorFlow nor numpy: help texts are made from families.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,9 @@ from models_tf.errors import InputError
 
 # Head -> PyTorch's name of its last layer.
 HEAD_LAYERS = {CLASSIFICATION: "classifier", TOKEN_CLASSIFICATION: "classifier", QUESTION_ANSWERING: "qa_outputs"}
+
+# What stands on the encoder of a class that is not listed: nothing of ours, so all of it is left out.
+OTHER = "other"
 
 # BERT's heads of pretraining: masked words and next sentence. The dense one without a transform is MobileBERT's.
 PRETRAINING_HEADS = frozenset(
@@ -131,22 +134,31 @@ class Family:
             )
 
     def head_of(self, document: Mapping[str, Any], where: str) -> str | None:
-        """The head that `architectures` names, None where it names nothing."""
+        """The head that `architectures` names: None where it names nothing, OTHER for a class that is not listed."""
         names = document.get("architectures")
         if names is None or names == []:
             return None
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise InputError(f"{where}: `architectures` must be a list of class names. Received: {names!r}.")
-        for name in names:
-            if name not in self.architectures:
-                raise InputError(
-                    f"{where} is the config of another architecture: expected one of {', '.join(self.architectures)}. "
-                    f"Received: {name}."
-                )
-        heads = {self.architectures[name] for name in names}
+        heads = {self.architectures.get(name, OTHER) for name in names}
+        if OTHER in heads:
+            return OTHER
         if len(heads) > 1:
             raise InputError(f"{where}: `architectures` must name one head. Received: {', '.join(names)}.")
         return heads.pop()
+
+    def not_listed(self, document: Mapping[str, Any], where: str) -> InputError:
+        """What is said where the head of a class that is not listed is needed."""
+        name = next(name for name in document["architectures"] if name not in self.architectures)
+        return InputError(
+            f"{where} is the config of another architecture: expected one of {', '.join(self.architectures)}. "
+            f"Received: {name}. Export its encoder alone with --task base, or train a new head on it with "
+            "`export-mobile train --task`."
+        )
+
+    def heads_in(self, tensors: Collection[str]) -> tuple[str, ...]:
+        """The heads whose last layer is among the tensors; some have a name that others have too."""
+        return tuple(kind for kind, layer in self.head_layers.items() if f"{layer}.weight" in tensors)
 
     def preset(self, name: str | None = None) -> Mapping[str, Any]:
         """Published settings by their name; the first ones are the default."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models_tf.checkpoints.document import Document
-from models_tf.checkpoints.family import Family
+from models_tf.checkpoints.family import OTHER, Family
 from models_tf.data.labels import is_storable
 from models_tf.encoder.heads import (
     BASE,
@@ -29,7 +29,7 @@ class ChosenHead:
     """The head to read.
 
     `is_stored`: config.json describes it. `is_new`: its weights are drawn at random. `layer` is PyTorch's name for its
-    layer if not the usual one. `replaces` is the kind of the stored head if that one is not read.
+    layer if not the usual one. `replaces` is the kind of the stored head if that one is not read, OTHER for any.
     """
 
     head: Head
@@ -55,6 +55,15 @@ def choose_head(
     if layer is not None:
         head = make_head(CLASSIFICATION, ORDER_LABELS)
         return ChosenHead(head=head, labels=list(ORDER_LABELS), is_stored=False, layer=layer, replaces=BASE)
+    needs_stored = new_labels is None and asked not in WITHOUT_WEIGHTS
+    if stored == OTHER and needs_stored:
+        raise family.not_listed(document, where)
+    unnamed = family.heads_in(tensors) if stored is None else ()
+    if unnamed and asked is None and needs_stored:
+        raise InputError(
+            f"{where} must name the class of the model in `architectures`. Received: none, and weights of a head. Name "
+            f"it, or give --task {' or '.join(unnamed)}."
+        )
     kind = _head_kind(stored, asked, where, fresh=new_labels is not None)
     labels = stored_labels(document, kind, where) if new_labels is None else list(new_labels)
     if asked == SENTENCE_ORDER and labels != list(ORDER_LABELS):
@@ -72,7 +81,7 @@ def choose_head(
         labels=labels,
         is_stored=is_stored,
         is_new=new_labels is not None and not is_stored,
-        replaces=None if is_stored and kind not in WITHOUT_WEIGHTS else stored or BASE,
+        replaces=None if is_stored and kind not in WITHOUT_WEIGHTS else stored or next(iter(unnamed), BASE),
     )
 
 

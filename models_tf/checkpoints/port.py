@@ -21,12 +21,13 @@ def port(
     shapes: Mapping[str, tuple[int, ...]],
     *,
     ignore: Collection[str] = (),
+    all_of: str = "",
     absent: Collection[str] = (),
 ) -> dict[str, np.ndarray]:
     """Every tensor of `shapes` by our name, in that order.
 
-    `ignore` are PyTorch's names that may exist and are not read. `absent` are our names that may be missing; the result
-    then lacks them.
+    `ignore` are PyTorch's names that may exist and are not read, as are all that do not begin with `all_of`. `absent`
+    are our names that may be missing; the result then lacks them.
     """
     by_name = {line.ours: line for line in lines}
     if set(by_name) != set(shapes) or len(by_name) != len(lines):
@@ -42,7 +43,7 @@ def port(
             f"{weights.folder}: the weights lack tensor {missing[0]}, which config.json asks for.{received}"
         )
     for theirs, name in stored.items():
-        if theirs not in wanted and theirs not in ignore:
+        if theirs.startswith(all_of) and theirs not in wanted and theirs not in ignore:
             raise InputError(
                 f"{weights.file(name)}: tensor {name} is not part of the model that config.json describes."
             )

@@ -7,7 +7,7 @@ from models_tf.checkpoints.encoder import load, open_checkpoint, save
 from models_tf.encoder.heads import Head
 from models_tf.errors import InputError
 from support.checkpoint_folders import assert_same, edit_document, edit_tensors, refused
-from support.tiny_models import tiny_encoder
+from support.tiny_models import RELATIVES, tiny_encoder
 
 
 @pytest.fixture
@@ -37,7 +37,67 @@ def test_the_heads_of_pretraining_are_left_out(model, word, architecture, tmp_pa
 def test_a_config_without_architectures_takes_the_head_that_is_asked_for(folder):
     edit_document(folder, architectures=...)
     assert_same(load(folder, head="classification"), tiny_encoder())
-    assert "tensor classifier." in refused(folder)
+    line = refused(folder)
+    assert "must name the class of the model in `architectures`. Received: none, and weights of a head." in line
+    assert "give --task classification or token-classification." in line
+
+
+@pytest.mark.parametrize("model", ["mobilebert", "bert", *RELATIVES])
+@pytest.mark.parametrize("task", ["classification", "token-classification", "question-answering"])
+def test_a_head_without_a_name_is_left_out_where_it_is_not_read(model, task, tmp_path):
+    made = tiny_encoder(model, task)
+    save(tmp_path, made)
+    edit_document(tmp_path, architectures=...)
+    assert task in refused(tmp_path)
+    assert load(tmp_path, head="base").head == Head(kind="base")
+    fresh = load(tmp_path, head="classification", new_head_labels=["a", "b"])
+    assert {"classifier.kernel", "classifier.bias"} <= set(fresh.new_tensors)
+
+
+# Classes of `transformers` that are not listed, and what stands on their encoders.
+NOT_LISTED = {
+    "bert": ("BertForMultipleChoice", {"classifier.weight": (1, 24), "classifier.bias": (1,)}),
+    "roberta": ("RobertaForCausalLM", {"lm_head.bias": (60,), "lm_head.layer_norm.gamma": (24,)}),
+    "electra": ("ElectraForMultipleChoice", {"sequence_summary.summary.weight": (24, 24)}),
+}
+
+
+@pytest.fixture(params=NOT_LISTED)
+def not_listed(request, tmp_path):
+    """A checkpoint of such a class, its encoder and the class."""
+    name, head = NOT_LISTED[request.param]
+    made = tiny_encoder(request.param, "base")
+    save(tmp_path, made)
+
+    def on_top(tensors):
+        for other in list(tensors):
+            tensors[f"{request.param}.{other}"] = tensors.pop(other)
+        tensors.update({key: np.ones(shape, np.float32) for key, shape in head.items()})
+
+    edit_tensors(tmp_path, on_top)
+    edit_document(tmp_path, architectures=[name])
+    return tmp_path, made, name
+
+
+def test_a_class_that_is_not_listed_gives_its_encoder_alone(not_listed):
+    folder, made, name = not_listed
+    for asked in (None, "classification"):
+        line = refused(folder, head=asked)
+        assert f"Received: {name}. Export its encoder alone with --task base, or train a new head" in line
+        assert "ForTokenClassification" in line
+    assert_same(load(folder, head="base"), made)
+    assert load(folder, head="embedding").head.kind == "embedding"
+    assert open_checkpoint(folder).head_kind == "base"
+    fresh = load(folder, head="classification", new_head_labels=["a", "b"])
+    assert {"classifier.kernel", "classifier.bias"} <= set(fresh.new_tensors)
+    np.testing.assert_array_equal(fresh.tensors["layers.1.query.kernel"], made.tensors["layers.1.query.kernel"])
+
+
+def test_nothing_of_the_encoder_of_such_a_class_stays_unread(not_listed):
+    folder, made, _ = not_listed
+    name = f"{made.model_name}.encoder.adapter.weight"
+    edit_tensors(folder, lambda tensors: tensors.update({name: np.ones(3, np.float32)}))
+    assert f"tensor {name} is not part of the model" in refused(folder, head="base")
 
 
 def test_a_head_can_be_left_out(folder):
