@@ -158,6 +158,13 @@ def names(kind: str | None = None) -> tuple[str, ...]:
     return tuple(name for name, entry in MODELS.items() if kind in (None, entry.kind))
 
 
+def reader_of(model_type: object) -> str | None:
+    """The token model for checkpoints of a `model_type`: the one of that name, else the one whose family reads it."""
+    if model_type in names(TOKENS):
+        return str(model_type)
+    return next((name for name in names(TOKENS) if model_type in MODELS[name].family().reads), None)
+
+
 def compressible(may: str | None = None) -> tuple[str, ...]:
     """The models that `export-mobile compress` takes: all, or those of which a field of `Compressed` is true."""
     found = {name: MODELS[name].family().compressed for name in names(TOKENS)}
@@ -179,7 +186,6 @@ def presets() -> str:
 _RELATIVES = {
     **dict.fromkeys(("tinybert", "minilm", "bert-tiny", "bert-mini"), "bert, which takes every size"),
     **dict.fromkeys(("xlnet", "modernbert"), "bert"),
-    "camembert": "xlm-roberta, which is built alike",
     "deberta": "deberta-v2, which reads v2 and v3",
     **dict.fromkeys(("gpt", "gpt2", "llama", "t5", "bart"), "none, since no model here writes text"),
     **dict.fromkeys(("lstm", "cnn", "fasttext", "pqrnn"), "prado"),
@@ -187,7 +193,10 @@ _RELATIVES = {
 
 
 # Other names of a model.
-_OTHER_NAMES = {**dict.fromkeys(("deberta-v3", "mdeberta", "mdeberta-v3"), "deberta-v2"), "deberta-v2": "deberta-v2"}
+_OTHER_NAMES = {
+    **dict.fromkeys(("deberta-v2", "deberta-v3", "mdeberta", "mdeberta-v3"), "deberta-v2"),
+    "camembert": "xlm-roberta",
+}
 
 
 def nearest_model(name: str) -> str:
@@ -195,16 +204,21 @@ def nearest_model(name: str) -> str:
     plain = name.lower().rpartition("/")[2].replace("_", "-")
     for other, model in _OTHER_NAMES.items():
         if plain == other or plain.startswith(f"{other}-"):
-            return f" Did you mean {model}? A checkpoint is named with --checkpoint."
+            return _instead(model)
     for relative, near in sorted(_RELATIVES.items(), key=lambda item: -len(item[0])):
         if plain == relative or plain.startswith(f"{relative}-"):
             return f" {relative} is not supported; the nearest is {near}."
     for model in sorted(MODELS, key=len, reverse=True):
         if plain.startswith(f"{model}-"):
-            return f" Did you mean {model}? A checkpoint is named with --checkpoint."
+            return _instead(model)
     if plain in MODELS:  # in capitals, or behind the name of an owner
         return f" Did you mean {plain}?"
     return nearest(plain, tuple(MODELS), cutoff=0.75)  # one letter of four: most names end with "bert"
+
+
+def _instead(model: str) -> str:
+    """For the name of a checkpoint in place of a model's."""
+    return f" Did you mean {model}? Give a checkpoint with --checkpoint."
 
 
 def nearest(name: str, choices: tuple[str, ...], *, cutoff: float = 0.6) -> str:

@@ -27,7 +27,7 @@ from models_tf.checkpoints.weights import WEIGHTS_FILE, WeightFiles, open_weight
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, Head, make_head
 from models_tf.errors import InputError
-from models_tf.tokenizers.files import TOKENIZER_FILES, read_tokenizer_files
+from models_tf.tokenizers.files import TOKENIZER, TOKENIZER_FILES, XLMR_SPIECE, read_tokenizer_files
 
 # Our own key in config.json: the weights were never trained.
 UNTRAINED_KEY = "export_mobile_untrained"
@@ -180,7 +180,7 @@ def open_checkpoint(source: str | os.PathLike[str], *, model: str | None = None)
         document=document,
         config=family.config.from_document(document, where),
         stored=family.head_of(document, where),
-        tokenizer_files=read_tokenizer_files(folder),
+        tokenizer_files=_tokenizer_files(folder, family, document),
     )
 
 
@@ -287,20 +287,35 @@ def with_tensors(checkpoint: EncoderCheckpoint, tensors: dict[str, np.ndarray]) 
 
 def _family(document: Mapping[str, Any], model: str | None, where: str) -> Family:
     names = registry.names("tokens")
-    found = document.get("model_type", model)
-    if model in names and found in registry.get(str(model)).family().reads:
+    stated = document.get("model_type", model)
+    found = registry.reader_of(stated)
+    if model in names and stated in registry.get(str(model)).family().reads:
         found = model
-    if found not in names or model not in (None, found):
+    if found is None or model not in (None, found):
         expected = f"`model_type` {model or ' or '.join(names)}"
         received = json.dumps(document.get("model_type")) if "model_type" in document else "no `model_type`"
         if document.get("model") in registry.names("projection"):
             received = f"{document['model']}, which reads hashed words in place of tokens"
-        remedy = f": give --model {found}" if found in names and model is not None else ""
-        near = registry.nearest_model(found) if isinstance(found, str) and found not in names else ""
+        remedy = f": give --model {found}" if found is not None else ""
+        near = registry.nearest_model(stated) if isinstance(stated, str) and found is None else ""
         raise InputError(
             f"{where} is the config of another architecture: expected {expected}. Received: {received}{remedy}.{near}"
         )
-    return registry.get(str(found)).family()
+    return registry.get(found).family()
+
+
+def _tokenizer_files(folder: Path, family: Family, document: Mapping[str, Any]) -> dict[str, bytes]:
+    """Those of the folder. A file of pieces with numbers of its own is left out: what is written of the checkpoint has
+    the family's name, under which the file would give other ids.
+    """
+    files = read_tokenizer_files(folder)
+    stated = document.get("model_type")
+    if stated in family.own_pieces and files.pop(XLMR_SPIECE, None) is not None and TOKENIZER not in files:
+        raise InputError(
+            f"{folder} must have {TOKENIZER}, since {stated} numbers the pieces of {XLMR_SPIECE} in a way of its own. "
+            f"Received: {XLMR_SPIECE} without it. Load and save the tokenizer with `transformers`, which writes it."
+        )
+    return files
 
 
 def _without_head(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -64,7 +64,9 @@ class Family:
     `lines(config, prefix)`: every tensor that an encoder of the family may have, by PyTorch's names.
     `unread(config, prefix)`: names that may be there and that the model does not compute with.
     `fillers(config, prefix)`: the ones among them that PyTorch expects, with their shapes; written as an identity.
-    `reads`: other `model_type`s whose checkpoints are taken as they are and become one of this family.
+    `reads`: other `model_type`s whose checkpoints are taken as they are and become one of this family, if it is asked
+    for or the `model_type` is no family's name.
+    `own_pieces`: those of them whose file of SentencePiece numbers its pieces in another way than the family's.
     `heads`: what may stand on top of it, the usual one first.
     `head_layers`: head -> PyTorch's name of its last layer.
     `head_poolers`: head -> that of the dense layer in front of it, where it is the head's own and not the encoder's.
@@ -81,6 +83,7 @@ class Family:
     unread: Callable[[EncoderConfig, str], frozenset[str]]
     fillers: Callable[[EncoderConfig, str], Mapping[str, tuple[int, ...]]] = lambda _config, _prefix: {}
     reads: tuple[str, ...] = ()
+    own_pieces: tuple[str, ...] = ()
     heads: tuple[str, ...] = (CLASSIFICATION, TOKEN_CLASSIFICATION, QUESTION_ANSWERING, BASE)
     head_layers: Mapping[str, str] = field(default_factory=lambda: HEAD_LAYERS)
     head_poolers: Mapping[str, str] = field(default_factory=dict)

@@ -19,9 +19,8 @@ def kind_of(folder: Path) -> str:
 
 
 def token_model_of(folder: Path) -> str:
-    """The token model that config.json names, or nothing: what is not a folder may be a hub's id."""
-    name = _config(folder).get("model_type")
-    return name if isinstance(name, str) and name in registry.names(registry.TOKENS) else ""
+    """The token model that reads what config.json names, or nothing: what is not a folder may be a hub's id."""
+    return registry.reader_of(_config(folder).get("model_type")) or ""
 
 
 def _config(folder: Path) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ def load_bert(source: str, model: str | None = None) -> EncoderCheckpoint:
         raise InputError(f"--model must be one of {', '.join(names)}: only BERT can be compressed. Received: {model}.")
     folder = find_folder(source)
     found = read_document(folder).get("model_type")
-    if found not in names:
+    if registry.reader_of(found) not in names:
         received = f"a checkpoint of {found}" if isinstance(found, str) else "a config without `model_type`"
         raise InputError(
             f"Only BERT can be compressed, {folder / CONFIG_FILE} must say `model_type` {', '.join(names)}. "

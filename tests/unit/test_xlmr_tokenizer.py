@@ -1,4 +1,7 @@
-"""sentencepiece.bpe.model of XLM-RoBERTa: the tokens are those of `transformers`, and other files are refused."""
+"""sentencepiece.bpe.model of XLM-RoBERTa: the tokens are those of `transformers`, and other files are refused.
+
+CamemBERT's has the same name and other numbers: its tokenizer.json is read in its place.
+"""
 
 import json
 import random
@@ -9,10 +12,14 @@ import pytest
 
 from exporters.request import ExportRequest
 from exporters.sources.tokens import TokenSource
+from exporters.training.request import TrainRequest
+from models_tf.checkpoints import encoder as checkpoints
+from models_tf.compress.source import load_bert
 from models_tf.errors import InputError
 from models_tf.tokenizers.spiece_file import read_spiece
 from models_tf.tokenizers.tokenizer import SENTENCEPIECE, Tokenizer
 from models_tf.tokenizers.vocabulary import Vocabulary, keep_tokens
+from support.checkpoint_folders import edit_document
 from support.spiece_files import CONTROL, GOLDEN, NORMAL, XLMR_FRONT, XLMR_TOKENS, number, spiece_model, xlmr_model
 from support.tiny_models import write_checkpoint
 
@@ -106,6 +113,54 @@ def test_a_checkpoint_with_this_file_alone_is_read_and_passed_on(tmp_path: Path)
     assert ids[0].tolist() == tokenizer().encode(["the model"], max_len=source.max_seq_len)["ids"][0].tolist()
     assert ids[0, 0] == 0
     assert source.checkpoint.tokenizer_files[FILE] == MODEL
+
+
+@pytest.fixture
+def camembert(tmp_path: Path) -> Path:
+    """A CamemBERT whose tokenizer `transformers` wrote, beside the file that it was made of."""
+    transformers = pytest.importorskip("transformers")
+    folder = write_checkpoint(tmp_path / "mine", "xlm-roberta", vocab_size=len(PIECES) + 5, pad_token_id=1)
+    edit_document(folder, model_type="camembert", architectures=["CamembertForSequenceClassification"])
+    (folder / "vocab.txt").unlink()
+    (folder / FILE).write_bytes(MODEL)
+    transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(folder)
+    return folder
+
+
+def test_a_camembert_is_read_with_its_own_tokens_and_written_as_transformers_reads_it(camembert: Path) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    found = checkpoints.load(camembert)
+    assert (found.model_name, FILE in found.tokenizer_files) == ("xlm-roberta", False)
+    checkpoints.save(camembert.parent / "again", found)
+    (camembert.parent / "again" / "tokenizer_config.json").unlink()  # an older folder may have none
+    lines = ["the film was good", "(a) lives in berlin, anna", "\u65e5\u672c <mask> a"]
+    ours = Tokenizer.from_files(found.tokenizer_files)
+    for folder in (camembert, camembert.parent / "again"):
+        theirs = AutoTokenizer.from_pretrained(folder)
+        for line in lines:
+            assert ours.encode([line], max_len=99, pad=False)["ids"][0].tolist() == theirs(line)["input_ids"]
+    assert ours.encode(["a"], max_len=9)["ids"][0, 0] == 5
+    model = AutoModelForSequenceClassification.from_pretrained(camembert.parent / "again")
+    assert type(model).__name__ == "XLMRobertaForSequenceClassification"
+
+
+def test_a_camembert_needs_tokenizer_json(camembert: Path) -> None:
+    (camembert / "tokenizer.json").unlink()
+    with pytest.raises(InputError, match=r"must have tokenizer\.json, since camembert numbers the pieces") as raised:
+        checkpoints.load(camembert)
+    assert "\n" not in str(raised.value)
+
+
+def test_every_command_takes_a_camembert_for_what_it_is(camembert: Path, tmp_path: Path) -> None:
+    data = tmp_path / "rows.tsv"
+    data.write_text("text\tlabel\na\tyes\n")
+    assert ExportRequest(checkpoint=camembert).kind == "tokens"
+    assert checkpoints.load(camembert, model="xlm-roberta").model_name == "xlm-roberta"
+    assert TrainRequest(checkpoint=camembert, train=data, dev=data, output=tmp_path / "out").model == "xlm-roberta"
+    assert load_bert(str(camembert)).model_name == "xlm-roberta"
+    with pytest.raises(InputError, match=r'Received: "camembert": give --model xlm-roberta'):
+        checkpoints.load(camembert, model="bert")
 
 
 def test_a_smaller_vocabulary_leaves_the_file_out() -> None:
