@@ -22,6 +22,7 @@ from exporters.request_choices import (
 from exporters.request_fields import check_fields
 from models_tf import limits, registry
 from models_tf.bounded_files import what_is
+from models_tf.checkpoints.folder import is_hub_id
 from models_tf.checkpoints.kind import kind_of
 from models_tf.checkpoints.sentence_folder import is_sentence_folder
 from models_tf.compress.settings import Compression
@@ -152,7 +153,9 @@ class ExportRequest:
         """What goes into the model: `registry.PROJECTION` or `registry.TOKENS`."""
         if self.model is not None:
             return registry.get(self.model).kind
-        return kind_of(self.checkpoint) if self.checkpoint is not None else registry.PROJECTION
+        if self.checkpoint is None:
+            return registry.PROJECTION
+        return registry.TOKENS if is_hub_id(self.checkpoint) else kind_of(self.checkpoint)
 
     @property
     def columns(self) -> "Columns":

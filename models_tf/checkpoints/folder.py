@@ -24,6 +24,11 @@ STATE_FILE = "resume.safetensors"
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", flags=re.ASCII)
 
 
+def is_hub_id(source: str | os.PathLike[str]) -> bool:
+    """Whether a name is meant for the hub although nothing says so: a path would have its first folder here."""
+    return HUB_ID.fullmatch(os.fspath(source)) is not None and not Path(source).parent.exists()
+
+
 def find_folder(source: str | os.PathLike[str]) -> Path:
     """The folder itself, or the one that the hub's files were downloaded to."""
     folder = Path(source)

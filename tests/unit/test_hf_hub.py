@@ -1,12 +1,15 @@
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
+from exporters.request import ExportRequest
+from exporters.sources import base as sources
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.checkpoints.folder import find_folder
 from models_tf.errors import InputError
-from support.tiny_models import tiny_encoder
+from support.tiny_models import tiny_encoder, write_checkpoint
 
 NAME = "google/mobilebert-uncased"
 
@@ -45,6 +48,27 @@ def test_a_hub_id_is_downloaded_and_loaded(tmp_path, monkeypatch):
     assert name == NAME
     assert {"config.json", "vocab.txt", "tokenizer.json", "model.safetensors"} <= set(patterns)
     assert not any(".bin" in pattern for pattern in patterns)
+
+
+def test_a_hub_id_needs_no_model(tmp_path, monkeypatch):
+    def snapshot_download(name, *, allow_patterns):
+        assert name == NAME
+        return str(write_checkpoint(tmp_path / "cache"))
+
+    pretend_hub(monkeypatch, snapshot_download)
+    source = sources.load(ExportRequest(checkpoint=Path(NAME)))
+    assert (source.checkpoint.model_name, source.task) == ("mobilebert", "classification")
+
+
+@pytest.mark.parametrize("name", ["runs/prado", "nowhere", "a/b/c"])
+def test_a_path_that_is_not_there_is_not_asked_for_without_a_model(name, tmp_path, monkeypatch):
+    def snapshot_download(name, *, allow_patterns):
+        raise AssertionError("asked the hub")
+
+    pretend_hub(monkeypatch, snapshot_download)
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(InputError, match="no such folder"):
+        sources.load(ExportRequest(checkpoint=Path(name)))
 
 
 def test_the_file_of_torch_is_downloaded_only_where_there_are_no_safetensors(tmp_path, monkeypatch):
