@@ -96,8 +96,8 @@ def check_projection(request: "ExportRequest") -> None:
         ("--pooling", request.pooling is not None),
     ):
         if given:
-            name = request.model or DEFAULT_MODEL
-            raise InputError(f"{flag} is for token models ({_token_models()}). Received: the model {name}.")
+            models, name = ", ".join(registry.names(registry.TOKENS)), request.model or DEFAULT_MODEL
+            raise InputError(f"{flag} is for token models ({models}). Received: the model {name}.")
     _check_graphs(request)
 
 
@@ -191,8 +191,8 @@ def _check_compression(request: "ExportRequest") -> None:
     wanted = request.compression
     if wanted is not None and request.model not in (None, *registry.compressible()):
         raise InputError(
-            f"Only BERT can be compressed ({', '.join(registry.compressible())}). "
-            f"Received: --model {request.model} with --prune-heads or the like."
+            f"{registry.not_compressible(request.model)} Received: --model {request.model} with --prune-heads or the "
+            "like; leave them out."
         )
     if wanted is not None and wanted.needs_rows and request.random_init:
         raise InputError(
@@ -218,7 +218,3 @@ def _check_compression(request: "ExportRequest") -> None:
             f"--importance-data FILE{labels} is needed to choose what is removed "
             "(default: --calibration-data; rows of --eval-data are never used). Received: neither."
         )
-
-
-def _token_models() -> str:
-    return ", ".join(entry.name for entry in registry.MODELS.values() if entry.kind == registry.TOKENS)

@@ -171,6 +171,11 @@ def compressible(may: str | None = None) -> tuple[str, ...]:
     return tuple(name for name, one in found.items() if one is not None and (may is None or getattr(one, may)))
 
 
+def not_compressible(name: str | None) -> str:
+    """The beginning of a refusal."""
+    return f"{name} cannot be compressed; these can: {', '.join(compressible())}."
+
+
 def adds_ghosts(name: str) -> bool:
     """Whether compression makes this model by adding ghosts: then it has lost what can be lost."""
     made = [MODELS[other].family().compressed for other in names(TOKENS)]

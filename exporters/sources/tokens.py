@@ -225,8 +225,9 @@ def _task(request: ExportRequest, checkpoint: EncoderCheckpoint) -> str:
         SENTENCE_ORDER,
         ORDER_LABELS,
     ):
+        count = checkpoint.head.num_labels
         raise InputError(
-            f"--task must be {own}, as the checkpoint's head has {checkpoint.head.num_labels} labels. "
+            f"--task must be {own}, as the checkpoint's head has {count} label{'s' if count > 1 else ''}. "
             f"Received: {request.task}."
         )
     check_threshold_use(request.label_threshold, multi_label=several, received=ONE_LABEL)

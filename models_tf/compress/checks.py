@@ -15,8 +15,8 @@ def check(checkpoint: EncoderCheckpoint, settings: Compression) -> None:
     """Everything that can be refused before rows are read."""
     family = registry.get(checkpoint.model_name).family()
     if family.compressed is None:
-        names = ", ".join(registry.compressible())
-        raise InputError(f"Only BERT can be compressed ({names}). Received: {checkpoint.model_name}.")
+        name = checkpoint.model_name
+        raise InputError(f"{registry.not_compressible(name)} Received: a checkpoint of {name}.")
     if settings.is_empty:
         raise InputError(
             "Nothing to do: give --drop-layers, --prune-heads, --remove-heads, --prune-ffn, --ghosts, --share-layers, "

@@ -12,13 +12,12 @@ def load_bert(source: str, model: str | None = None) -> EncoderCheckpoint:
     names = registry.compressible()
     if model is not None and model not in names:
         registry.get(model)  # a name that does not exist has its own error
-        raise InputError(f"--model must be one of {', '.join(names)}: only BERT can be compressed. Received: {model}.")
+        raise InputError(f"--model must be one of {', '.join(names)}, which can be compressed. Received: {model}.")
     folder = find_folder(source)
     found = read_document(folder).get("model_type")
     if registry.reader_of(found) not in names:
-        received = f"a checkpoint of {found}" if isinstance(found, str) else "a config without `model_type`"
-        raise InputError(
-            f"Only BERT can be compressed, {folder / CONFIG_FILE} must say `model_type` {', '.join(names)}. "
-            f"Received: {received}."
-        )
+        what, received = "this model", "a config without `model_type`"
+        if isinstance(found, str):
+            what, received = found, f"a checkpoint of {found}"
+        raise InputError(f"{folder / CONFIG_FILE}: {registry.not_compressible(what)} Received: {received}.")
     return checkpoint.load(folder, model=model)

@@ -53,9 +53,10 @@ def test_an_export_refuses_what_compress_refuses(
     assert words in refusal(tmp_path, lambda: export(ExportRequest(**given, compression=Compression(**fields))))
 
 
-def test_compression_is_for_bert_only(folder: Path) -> None:
+def test_compression_is_for_those_that_can_be_compressed(folder: Path) -> None:
     smaller = Compression(drop_layers="top:1")
-    with pytest.raises(InputError, match=r"Only BERT can be compressed \(bert, .*\)\. Received: `model` mobilebert"):
+    words = r"mobilebert cannot be compressed; these can: bert, .*\. Received: `model` mobilebert .*; leave them out\."
+    with pytest.raises(InputError, match=words):
         ExportRequest(model="mobilebert", checkpoint=folder / "bert", compression=Compression(prune_heads=0.5))
     with pytest.raises(InputError, match="is for token models"):
         ExportRequest(model="prado", compression=smaller)

@@ -175,5 +175,6 @@ def test_what_it_cannot_do_is_one_line(folder, tmp_path, call, words):
 
 def test_a_family_without_compression_is_refused_with_the_list_of_those_that_have_it(folder, tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "FAMILY", dataclasses.replace(FAMILY, compressed=None))
-    with pytest.raises(InputError, match=r"Only BERT can be compressed, .* bert, .*\. Received: a checkpoint of toy"):
+    words = r"config\.json: toy cannot be compressed; these can: bert, .*\. Received: a checkpoint of toy\."
+    with pytest.raises(InputError, match=words):
         compress(CompressRequest(checkpoint=folder, compression=Compression(share_layers=1), output=tmp_path / "out"))

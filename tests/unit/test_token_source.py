@@ -90,7 +90,7 @@ def test_an_embedding_has_the_length_of_its_tokenizer(tmp_path, of_tokenizer, ex
 
 def test_a_task_that_the_labels_do_not_fit_is_refused(tmp_path):
     folder = write_checkpoint(tmp_path / "mine", task="regression")
-    with pytest.raises(InputError, match=r"--task must be regression.*1 labels.*Received: classification"):
+    with pytest.raises(InputError, match=r"--task must be regression.* has 1 label\. Received: classification"):
         TokenSource.load(ExportRequest(checkpoint=folder, task="classification"))
 
 
