@@ -11,6 +11,7 @@ from exporters.request_fields import check_fields
 from exporters.training import settings as made
 from exporters.training.settings import POWERBERT
 from models_tf import limits, registry
+from models_tf.checkpoints.folder import is_hub_id
 from models_tf.checkpoints.kind import token_model_of
 from models_tf.compress.settings import Compression
 from models_tf.errors import InputError, naming_fields
@@ -132,6 +133,11 @@ class TrainRequest:
     @naming_fields()
     def __post_init__(self) -> None:
         check_fields(self)
+        if not self.model and self.checkpoint is not None and is_hub_id(self.checkpoint):
+            raise InputError(
+                f"A checkpoint of the hub needs --model, one of {', '.join(registry.names(registry.TOKENS))}. "
+                f"Received: --checkpoint {self.checkpoint} without it."
+            )
         if not self.model:
             object.__setattr__(self, "model", (self.checkpoint and token_model_of(self.checkpoint)) or DEFAULT_MODEL)
         self._check_model()

@@ -329,6 +329,7 @@ def test_a_head_of_several_labels_learns_to_give_one_and_does_not_teach(files: P
         ({"overrides": ["hidden_size=x"]}, "`overrides` hidden_size takes a whole number"),
         ({"preset": "big"}, "Unknown preset of mobilebert: expected opt, tiny, ib-bert"),
         ({"task": "regression", "checkpoint": Path("nowhere")}, "no such folder"),
+        ({"model": "", "checkpoint": Path("google/electra")}, "of the hub needs `model`, one of mobilebert, bert"),
     ],
 )
 def test_a_field_of_a_token_model_that_cannot_work_is_one_line(
