@@ -13,7 +13,7 @@ from exporters import CheckRequest, ExportRequest, check, compare, export
 from exporters.commands import main as cli
 from exporters.report.report import Report
 from support.export_command import assert_examples_fit_their_schema
-from support.sentence_folders import modules, write_pairs, write_sentence_folder
+from support.sentence_folders import modules, write_cross_encoder, write_pairs, write_sentence_folder
 from support.tiny_models import write_checkpoint
 
 FILES = ("model_int8.tflite", "model_int8.onnx")
@@ -204,6 +204,14 @@ def test_a_dense_layer_is_refused_and_named(tmp_path: Path, capsys: pytest.Captu
     assert cli.main(["--checkpoint", str(folder), "--quantize", "float32", "--output", str(tmp_path / "out")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "Received: Dense. Export the encoder alone with --task base" in line
+
+
+def test_a_cross_encoder_is_exported_with_its_head(tmp_path: Path) -> None:
+    folder = write_cross_encoder(tmp_path / "ce")
+    data = write_pairs(tmp_path / "pairs.tsv")
+    report = export(ExportRequest(checkpoint=folder, quantize="float32", eval_data=data, output=tmp_path / "out"))
+    assert report.passed
+    assert (report.model["task"], report.model["inputs"]) == ("regression", ["ids", "mask", "segments"])
 
 
 def test_lower_case_that_the_tokenizer_does_not_do_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
