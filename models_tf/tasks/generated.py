@@ -1,9 +1,10 @@
-"""Made-up rows: random tokens and lengths, [CLS] and [SEP] where they belong. They can be compared, but not scored."""
+"""Made-up rows: random tokens and lengths, special tokens where they belong. They can be compared, but not scored."""
 
 from typing import Any
 
 import numpy as np
 
+from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tasks import EMBEDDING, QUESTION_ANSWERING, REGRESSION, TOKEN_CLASSIFICATION
 from models_tf.tasks.classification import ClassificationRows, RegressionRows
@@ -11,6 +12,7 @@ from models_tf.tasks.embedding import EmbeddingRows
 from models_tf.tasks.question_answering import QuestionRows
 from models_tf.tasks.rows import TaskRows
 from models_tf.tasks.tagging import TaggingRows
+from models_tf.tokenizers.template import Template, bert_template
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 # Where BERT's own vocabulary has them; a smaller one has them where it can.
@@ -39,9 +41,10 @@ def generate(
         "pairs": pairs,
     }
     if task == TOKEN_CLASSIFICATION:
-        words = inputs[MASK].sum(axis=1) - 2  # a word a token, without [CLS] and [SEP]
-        places = np.arange(max_len - 2)
-        first = np.where(places < words[:, None], places + 1, -1).astype(np.int32)
+        template = _template(tokenizer, pairs=False)
+        words = inputs[MASK].sum(axis=1) - template.special_count  # a word a token
+        places = np.arange(max_len - template.special_count)
+        first = np.where(places < words[:, None], places + template.start(), -1).astype(np.int32)
         return TaggingRows(**shared, first=first, words=words.astype(np.int32))
     if task == QUESTION_ANSWERING:
         return QuestionRows(**shared, windows=())
@@ -55,24 +58,38 @@ def generated_inputs(
 ) -> dict[str, np.ndarray]:
     """Ids, mask and segments, int32 [count, max_len]."""
     if isinstance(tokenizer, Tokenizer):
-        size, pad, cls, sep = tokenizer.vocab_size, tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id
+        size, pad = tokenizer.vocab_size, tokenizer.pad_id
     else:
         size, pad = tokenizer, 0
-        cls, sep = (_CLS, _SEP) if size > _SEP else (1 % size, 2 % size)
-    shortest = 5 if pairs else 3
-    if max_len < shortest or count < 1:
-        raise ValueError(f"`max_len` must be at least {shortest}, `count` at least 1. Received: {max_len}, {count}.")
+    template = _template(tokenizer, pairs=pairs)
+    shortest = template.special_count + 1 + pairs
+    if max_len < shortest:
+        raise InputError(
+            f"--max-seq-len must be at least {shortest}: {template.special_count} special tokens and one of "
+            f"{'each' if pairs else 'the'} text. Received: {max_len}."
+        )
+    if count < 1:
+        raise ValueError(f"`count` must be at least 1. Received: {count}.")
     generator = np.random.default_rng(seed)
     lengths = generator.integers(shortest, max_len + 1, count)
     lengths[:2] = [max_len, shortest][:count]
-    at, last = np.arange(max_len), lengths[:, None] - 1
-    mask = at <= last
-    ids = np.where(mask, generator.integers(0, size, (count, max_len)), pad)
-    ids[:, 0] = cls
-    ids[at == last] = sep
-    segments = np.zeros_like(ids)
-    if pairs:
-        middle = generator.integers(2, lengths - 2)[:, None]  # the first [SEP], a token at least on both sides
-        ids[at == middle] = sep
-        segments = ((at > middle) & mask).astype(np.int32)
-    return {IDS: ids.astype(np.int32), MASK: mask.astype(np.int32), SEGMENTS: segments.astype(np.int32)}
+    tokens = generator.integers(0, size, (count, max_len))
+    texts = lengths - template.special_count
+    # The first text of a pair, with a token at least on both sides.
+    first = generator.integers(1, texts) if pairs else texts
+    inputs = {name: np.zeros((count, max_len), np.int32) for name in (IDS, MASK, SEGMENTS)}
+    inputs[IDS][:] = pad
+    for i, length in enumerate(lengths):
+        given = [tokens[i, template.start() :][: first[i]].tolist()]
+        if pairs:
+            given.append(tokens[i, template.start(int(first[i])) :][: texts[i] - first[i]].tolist())
+        inputs[IDS][i, :length], inputs[SEGMENTS][i, :length] = template.row(*given)
+        inputs[MASK][i, :length] = 1
+    return inputs
+
+
+def _template(tokenizer: Tokenizer | int, *, pairs: bool) -> Template:
+    if isinstance(tokenizer, Tokenizer):
+        return tokenizer.pair if pairs else tokenizer.single
+    cls, sep = (_CLS, _SEP) if tokenizer > _SEP else (1 % tokenizer, 2 % tokenizer)
+    return bert_template(cls, sep, pairs=pairs)

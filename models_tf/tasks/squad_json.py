@@ -3,7 +3,7 @@
 Leaves out SQuAD 2.0's questions without an answer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,6 @@ from models_tf.tasks.rows import row_bytes
 from models_tf.tasks.squad_windows import Question, SpanWindow, Window, cut, most_context
 from models_tf.tokenizers.tokenizer import Pieces, Tokenizer
 
-# [CLS] question [SEP] passage [SEP]
-_SPECIALS = 3
 _WINDOW_BYTES = 2000  # objects for the tokens of a window
 
 SquadRows = tuple[dict[str, np.ndarray], list[Window], dict[str, np.ndarray] | None, tuple[str, ...]]
@@ -44,11 +42,11 @@ def read_json(
     pieces = dict(zip(passages, tokenizer.pieces(passages), strict=True))
     queries = tokenizer.pieces([question.text for question, _, _ in asked])
     windows: list[Window] = []
-    ids: list[list[int]] = []
+    made: list[tuple[list[int], list[int]]] = []  # ids and segments
     positions: list[tuple[int, int]] = []
     for (question, passage, place), query in zip(asked, queries, strict=True):
         query_ids = query.ids[:max_query_len]
-        capacity = max_len - len(query_ids) - _SPECIALS
+        capacity = max_len - len(query_ids) - tokenizer.pair.special_count
         if capacity < 1:
             raise InputError(
                 f"The sequence length must leave room for a passage after a question of {len(query_ids)} tokens. "
@@ -59,28 +57,28 @@ def read_json(
         if not body.ids or not query_ids:
             raise InputError(f"{path} question {question.id} must have words and a passage. Received: an empty text.")
         cuts = cut(len(body.ids), capacity, doc_stride)
+        offset = tokenizer.pair.start(len(query_ids))
         for (first, length), best in zip(cuts, most_context(cuts, len(body.ids)), strict=True):
             part = slice(first, first + length)
-            offset = len(query_ids) + 2
-            ids.append([tokenizer.cls_id, *query_ids, tokenizer.sep_id, *body.ids[part], tokenizer.sep_id])
+            made.append(tokenizer.pair.row(query_ids, body.ids[part]))
             windows.append(
                 SpanWindow(question=question, offset=offset, max_context=best, passage=passage, spans=body.spans[part])
             )
             positions.append((0, 0) if place is None else _position(body, place, first, length, offset))
-    inputs = _inputs(ids, windows, max_len, tokenizer.pad_id)
+    inputs = _inputs(made, max_len, tokenizer.pad_id)
     if not labelled:
         return inputs, windows, None, held.note(path)
     starts, ends = np.array(positions, np.int32).reshape(-1, 2).T
     return inputs, windows, {START_LOGITS: starts.copy(), END_LOGITS: ends.copy()}, held.note(path)
 
 
-def _inputs(ids: list[list[int]], windows: list[Window], max_len: int, pad_id: int) -> dict[str, np.ndarray]:
-    inputs = {name: np.zeros((len(ids), max_len), np.int32) for name in (IDS, MASK, SEGMENTS)}
+def _inputs(made: Sequence[tuple[list[int], list[int]]], max_len: int, pad_id: int) -> dict[str, np.ndarray]:
+    inputs = {name: np.zeros((len(made), max_len), np.int32) for name in (IDS, MASK, SEGMENTS)}
     inputs[IDS][:] = pad_id
-    for i, (row, window) in enumerate(zip(ids, windows, strict=True)):
-        inputs[IDS][i, : len(row)] = row
-        inputs[MASK][i, : len(row)] = 1
-        inputs[SEGMENTS][i, window.offset : len(row)] = 1
+    for i, (ids, segments) in enumerate(made):
+        inputs[IDS][i, : len(ids)] = ids
+        inputs[MASK][i, : len(ids)] = 1
+        inputs[SEGMENTS][i, : len(ids)] = segments
     return inputs
 
 

@@ -20,7 +20,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Window(abc.ABC):
-    """One row of inputs: [CLS] question [SEP] a part of the passage [SEP]. Windows of a question share its object."""
+    """One row of inputs: the question and a part of the passage, a pair. Windows of a question share its object."""
 
     question: Question
     offset: int  # position of the first passage token among the ids

@@ -19,6 +19,7 @@ from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tokenizers.backend import SENTENCEPIECE, WORDPIECE, make_backend
 from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB, read_tokenizer_files
 from models_tf.tokenizers.spiece_file import read_spiece
+from models_tf.tokenizers.template import Template, read_template
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -54,7 +55,10 @@ class EncodedWords:
 
 
 class Tokenizer:
-    """Texts -> int32 arrays. Build one with `from_files` or `from_folder`."""
+    """Texts -> int32 arrays. Build one with `from_files` or `from_folder`.
+
+    `single` and `pair` say where the special tokens stand around one text and around two.
+    """
 
     def __init__(
         self, backend: "Backend", special: Mapping[str, str], source: str, *, kind: str = WORDPIECE, spiece: bytes = b""
@@ -85,6 +89,8 @@ class Tokenizer:
         self.sep_id = numbered[special["sep"]]
         if backend.post_processor is None:
             backend.post_processor = _template((special["cls"], self.cls_id), (special["sep"], self.sep_id))
+        self.single = read_template(backend, self.tokens, source, pairs=False)
+        self.pair = read_template(backend, self.tokens, source, pairs=True)
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes], source: str = "The checkpoint") -> "Tokenizer":
@@ -115,7 +121,7 @@ class Tokenizer:
             raise ValueError(f"`texts` and `pairs` must be as many. Received: {len(texts)}, {len(pairs)}.")
         rows: Sequence[Any] = _clean(texts) if pairs is None else list(zip(_clean(texts), _clean(pairs), strict=True))
         inputs = _empty(len(rows), max_len, self.pad_id)
-        self._truncate(max_len, specials=2 if pairs is None else 3)
+        self._truncate(max_len, self.single if pairs is None else self.pair)
         for start in range(0, len(rows), _CHUNK):
             encoded = self._backend.encode_batch_fast(rows[start : start + _CHUNK])
             for i, row in enumerate(encoded, start):
@@ -130,7 +136,7 @@ class Tokenizer:
         """Rows that are already split into words."""
         inputs = _empty(len(rows), max_len, self.pad_id)
         first = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int32)
-        self._truncate(max_len, specials=2)
+        self._truncate(max_len, self.single)
         for start in range(0, len(rows), _CHUNK):
             words = [_clean(row) for row in rows[start : start + _CHUNK]]
             for i, row in enumerate(self._backend.encode_batch(words, is_pretokenized=True), start):
@@ -191,7 +197,8 @@ class Tokenizer:
         """Whether both have the same tokens under the same ids."""
         return self.kind == other.kind and self.tokens == other.tokens
 
-    def _truncate(self, max_len: int, *, specials: int) -> None:
+    def _truncate(self, max_len: int, template: Template) -> None:
+        specials = template.special_count
         if max_len <= specials:
             raise InputError(
                 f"The sequence length must be at least {specials + 1}: {specials} special tokens and one of the text. "

@@ -13,6 +13,7 @@ import pytest
 
 from models_tf.errors import InputError
 from models_tf.tokenizers.tokenizer import Tokenizer
+from support.family_tokenizers import MPNET, files_of
 from support.real_checkpoints import data_folder
 from support.tiny_models import TOKENS, VOCAB, tiny_tokenizer
 
@@ -255,11 +256,7 @@ def test_a_process_that_tokenized_can_fork_without_a_warning() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-MPNET = ["<s>", "<pad>", "</s>", "<unk>", *TOKENS, "<mask>"]
-MPNET_FILES = {
-    "vocab.txt": "".join(f"{token}\n" for token in MPNET).encode(),
-    "tokenizer_config.json": b'{"tokenizer_class": "MPNetTokenizer"}',
-}
+MPNET_FILES = files_of("mpnet")
 
 
 def test_words_of_mpnet_stand_between_its_own_signs_with_two_between_a_pair():
