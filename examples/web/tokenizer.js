@@ -6,10 +6,11 @@
 //   tokenizer.encodeWords(["Anna", "lives"], { maxLen: 64 }); // for taggers
 //   tokenizer.pieces("no special tokens, not cut");
 //
-// Each returns {ids, mask, segments, starts, ends, words}, Int32Arrays with one entry per token and without padding.
-// `starts` and `ends` are indexes for text.slice(): of the first text for segment 0, of the second for segment 1, of the
-// token's word for encodeWords; -1 for special tokens that the text does not hold. `words` is the number of the token's
-// word, or -1. encodeWords adds `firstPieces`, the position of each word's first token, -1 if it has none.
+// Each returns {ids, mask, segments, texts, starts, ends, words}, Int32Arrays with one entry per token, without padding.
+// `texts` says which text a token is of: 0 the first, 1 the second, -1 for special tokens that no text holds. `segments`
+// are what the model takes, and may be 0 for both texts. `starts` and `ends` are indexes for slice() of the token's text,
+// or of its word for encodeWords; -1 for special tokens. `words` is the number of the token's word, or -1. encodeWords
+// adds `firstPieces`, the position of each word's first token, -1 if it has none.
 //
 // WordPiece and Unigram (SentencePiece), equal to the `tokenizers` package of Python: ids, segments, cuts, places and
 // word numbers. Whatever else a tokenizer.json may hold is an Error of one line when it is loaded. Settings for cutting
@@ -97,6 +98,7 @@ export class Tokenizer {
       ids: tokens.ids.slice(0, size),
       mask: new Int32Array(size).fill(1),
       segments: new Int32Array(size),
+      texts: new Int32Array(size),
       starts: tokens.starts.slice(0, size),
       ends: tokens.ends.slice(0, size),
       words: tokens.words.slice(0, size),

@@ -67,7 +67,9 @@ class TokenizerOnJvm {
   static void write(DataOutputStream out, Encoding found) throws Exception {
     out.writeInt(found.ids.length);
     out.writeInt(found.firstPieces == null ? 0 : found.firstPieces.length);
-    int[][] rows = {found.ids, found.mask, found.segments, found.starts, found.ends, found.words, found.firstPieces};
+    int[][] rows = {
+      found.ids, found.mask, found.segments, found.texts, found.starts, found.ends, found.words, found.firstPieces
+    };
     for (int[] row : rows) if (row != null) for (int value : row) out.writeInt(value);
   }
 

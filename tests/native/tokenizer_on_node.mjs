@@ -14,8 +14,9 @@ function answer(tokenizer, kind, maxLen, texts) {
 }
 
 function packed(found) {
-  const rows = [found.ids, found.mask, found.segments, found.starts, found.ends, found.words, found.firstPieces ?? []];
-  const numbers = [found.ids.length, rows[6].length, ...rows.flatMap((row) => Array.from(row))];
+  const { ids, mask, segments, texts, starts, ends, words, firstPieces = [] } = found;
+  const rows = [ids, mask, segments, texts, starts, ends, words, firstPieces];
+  const numbers = [ids.length, firstPieces.length, ...rows.flatMap((row) => Array.from(row))];
   const bytes = Buffer.alloc(4 * numbers.length);
   numbers.forEach((number, i) => bytes.writeInt32BE(number, 4 * i));
   return bytes;

@@ -1,4 +1,4 @@
-"""The tokenizers in Java and JavaScript equal the `tokenizers` package: ids, segments, cuts, places, word numbers."""
+"""The tokenizers in Java and JavaScript equal the `tokenizers` package: ids, segments, texts, cuts, places, words."""
 
 import functools
 import json
@@ -17,6 +17,7 @@ from support import hostile_strings, tokenizer_data, tokenizer_kinds, tokenizer_
 from support.real_checkpoints import data_folder
 from support.tokenizers_elsewhere import (
     LANGUAGES,
+    PAIR,
     PIECES,
     Request,
     command,
@@ -166,9 +167,22 @@ def test_places_are_those_of_the_text(run: Run):
     text = "\U0001f600 Café\U0001f600s\u0301, naïve"
     (row,) = run({"uncased": [Request(kind=PIECES, texts=(text,))]})["uncased"]
     units = text.encode("utf-16-le")
-    shown = [units[2 * start : 2 * end].decode("utf-16-le") for start, end in zip(row[3], row[4], strict=True)]
+    shown = [units[2 * start : 2 * end].decode("utf-16-le") for start, end in zip(row[4], row[5], strict=True)]
     assert "".join(shown) == "\U0001f600Café\U0001f600s,naïve"
     assert shown[-2:] == [",", "naïve"]
+
+
+@pytest.mark.parametrize("kind", ["uncased", "mpnet"])
+def test_the_tokens_of_a_passage_are_known_whatever_its_segment(run: Run, kind: str):
+    """By hand, since an answer is looked for among them: MPNet gives both texts the segment 0."""
+    passage = "Anna lives in Rome."
+    (row,) = run({kind: [Request(kind=PAIR, texts=("Who is in Rome?", passage))]})[kind]
+    _, _, segments, texts, starts, ends, _, _ = row
+    assert set(segments[texts == 1]) == {int(kind == "uncased")}
+    shown = [passage[start:end] for start, end in zip(starts[texts == 1], ends[texts == 1], strict=True)]
+    assert "".join(shown) == passage.replace(" ", "")
+    special = [i for i, text in enumerate(texts) if text < 0]
+    assert len(special) == (4 if kind == "mpnet" else 3)
 
 
 @pytest.mark.parametrize("length", [-1, 0, 2])

@@ -1,8 +1,8 @@
 """The tokenizers in Java and JavaScript: requests for their test programs, and what `tokenizers` answers to the same.
 
 A file of requests has 32-bit numbers, high byte first: kind, maximum length, number of texts, and for each text its
-number of UTF-16 units and the units. The answer to one: number of tokens, number of words, six rows of tokens (ids,
-mask, segments, starts, ends, words), one of words (first pieces); or -1, a number of bytes and a message.
+number of UTF-16 units and the units. The answer to one: number of tokens, number of words, seven rows of tokens (ids,
+mask, segments, texts, starts, ends, words), one of words (first pieces); or -1, a number of bytes and a message.
 """
 
 import shutil
@@ -25,6 +25,7 @@ NATIVE = ROOT / "tests/native"
 KINDS = ENCODE, PAIR, WORDS, PIECES = range(4)
 LANGUAGES = ("java", "javascript")
 _SECONDS = 1800
+_ROWS = 7  # of tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ def write_requests(path: Path, requests: Sequence[Request]) -> None:
 
 
 def read_answers(path: Path) -> Iterator[list[np.ndarray] | str]:
-    """Seven rows for each request, or a message."""
+    """Eight rows for each request, or a message."""
     data = path.read_bytes()
     at = 0
     while at < len(data):
@@ -83,9 +84,9 @@ def read_answers(path: Path) -> Iterator[list[np.ndarray] | str]:
             yield data[at : at + words].decode()
             at += words
             continue
-        numbers = np.frombuffer(data, ">i4", 6 * tokens + words, at)
+        numbers = np.frombuffer(data, ">i4", _ROWS * tokens + words, at)
         at += 4 * len(numbers)
-        yield [*numbers[: 6 * tokens].reshape(6, tokens), numbers[6 * tokens :]]
+        yield [*numbers[: _ROWS * tokens].reshape(_ROWS, tokens), numbers[_ROWS * tokens :]]
 
 
 def expected(backend: Backend, request: Request) -> list[np.ndarray]:
@@ -110,10 +111,11 @@ def _rows(row: Encoding, request: Request) -> list[np.ndarray]:
     special = words < 0
     units = [_unit_places(text) for text in request.texts]
     places = np.full((size, 2), -1, np.int64)
-    if request.kind in (WORDS, PAIR):  # the text that each token is of
-        texts = words if request.kind == WORDS else row.sequence_ids
+    texts = np.array([-1 if text is None else text for text in row.sequence_ids], np.int64)
+    if request.kind in (WORDS, PAIR):
+        written = words if request.kind == WORDS else texts
         for i in np.flatnonzero(~special):
-            places[i] = units[texts[i]][spans[i]]
+            places[i] = units[written[i]][spans[i]]
     else:
         places[~special] = units[0][spans[~special]]
     first = np.full(len(request.texts) if request.kind == WORDS else 0, -1)
@@ -121,7 +123,7 @@ def _rows(row: Encoding, request: Request) -> list[np.ndarray]:
         for position in reversed(range(size)):
             if words[position] >= 0:
                 first[words[position]] = position
-    return [np.array(row.ids), np.ones(size), np.array(row.type_ids), *places.T, words, first]
+    return [np.array(row.ids), np.ones(size), np.array(row.type_ids), texts, *places.T, words, first]
 
 
 def _unit_places(text: str) -> np.ndarray:

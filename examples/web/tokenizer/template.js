@@ -41,6 +41,7 @@ export class Template {
       ids: new Int32Array(length),
       mask: new Int32Array(length).fill(1),
       segments: new Int32Array(length),
+      texts: new Int32Array(length).fill(-1),
       starts: new Int32Array(length).fill(-1),
       ends: new Int32Array(length).fill(-1),
       words: new Int32Array(length).fill(-1),
@@ -51,7 +52,10 @@ export class Template {
       const size = id === FIRST ? firstSize : id === SECOND ? secondSize : 1;
       found.segments.fill(segment, at, at + size);
       if (tokens === null) found.ids[at] = id;
-      else for (const name of ["ids", "starts", "ends", "words"]) found[name].set(tokens[name].subarray(0, size), at);
+      else {
+        found.texts.fill(id === FIRST ? 0 : 1, at, at + size);
+        for (const name of ["ids", "starts", "ends", "words"]) found[name].set(tokens[name].subarray(0, size), at);
+      }
       at += size;
     }
     if (wordCount >= 0) {

@@ -49,7 +49,8 @@ public final class QuestionAnswerer extends TextModel {
     return bestStart < 0 ? null : new Span(passage.substring(bestStart, bestEnd), bestStart, bestEnd, "", best);
   }
 
+  /** Not by the segment, which is 0 for both texts in some models. */
   private static boolean inPassage(Encoding tokens, int place) {
-    return tokens.segments[place] == 1 && tokens.starts[place] >= 0;
+    return tokens.texts[place] == 1;
   }
 }

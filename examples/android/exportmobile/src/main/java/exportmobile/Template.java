@@ -87,6 +87,7 @@ final class Template {
     int length = specials(second != null) + firstSize + secondSize;
     int[] ids = new int[length];
     int[] segments = new int[length];
+    int[] texts = new int[length];
     int[] starts = new int[length];
     int[] ends = new int[length];
     int[] words = new int[length];
@@ -95,6 +96,7 @@ final class Template {
       Tokens tokens = pieces[i] == FIRST ? first : pieces[i] == SECOND ? second : null;
       int count = pieces[i] == FIRST ? firstSize : pieces[i] == SECOND ? secondSize : 1;
       Arrays.fill(segments, at, at + count, pieces[i + 1]);
+      Arrays.fill(texts, at, at + count, pieces[i] == FIRST ? 0 : pieces[i] == SECOND ? 1 : -1);
       if (tokens == null) {
         ids[at] = pieces[i];
         starts[at] = ends[at] = words[at] = -1;
@@ -112,6 +114,6 @@ final class Template {
       Arrays.fill(firstPieces, -1);
       for (int i = length - 1; i >= 0; i--) if (words[i] >= 0) firstPieces[words[i]] = i;
     }
-    return new Encoding(ids, segments, starts, ends, words, firstPieces);
+    return new Encoding(ids, segments, texts, starts, ends, words, firstPieces);
   }
 }

@@ -106,6 +106,7 @@ public final class Tokenizer {
     return new Encoding(
         Arrays.copyOf(tokens.ids, size),
         new int[size],
+        new int[size],
         Arrays.copyOf(tokens.starts, size),
         Arrays.copyOf(tokens.ends, size),
         Arrays.copyOf(tokens.words, size),

@@ -116,6 +116,24 @@ public class TokenModelsTest {
   }
 
   @Test
+  public void anAnswerIsFoundWhereBothTextsHaveSegmentZero() throws IOException {
+    MemoryFiles files = files(ModelFolder.QUESTIONS, true);
+    String second = "{\"Sequence\": {\"id\": \"B\", \"type_id\": 1}}";
+    String separator = "{\"SpecialToken\": {\"id\": \"[SEP]\", \"type_id\": 0}}, ";
+    // As MPNet and XLM-RoBERTa have it.
+    String tokenizer = new String(files.read("tokenizer.json"), "UTF-8")
+        .replace(second, separator + second)
+        .replace("\"type_id\": 1", "\"type_id\": 0");
+    TokenEngine engine = new TokenEngine(ModelFolder.QUESTIONS);
+    QuestionAnswerer model = QuestionAnswerer.open(files.with("tokenizer.json", tokenizer), engine);
+    Span answer = model.answer("oslo", "lives in Rome");
+    assertArrayEquals(new int[] {2, 22, 3, 3, 7, 8, 21, 3}, engine.ids);
+    assertArrayEquals(new int[8], engine.segments);
+    assertEquals("Rome", answer.text);
+    assertNull(model.answer("oslo", ""));
+  }
+
+  @Test
   public void aModelIsOpenedAsWhatItIs() throws IOException {
     assertTrue(TextModel.open(files(ModelFolder.TAGS, true), new TokenEngine(ModelFolder.TAGS)) instanceof WordTagger);
     final MemoryFiles tags = files(ModelFolder.TAGS, true);
