@@ -13,8 +13,8 @@ const TOKENS = { file: "model.json", format: "export-mobile-tokens/1" };
 const SIGNATURE = "serving_default";
 const EXPORT_AGAIN = "Export again with export-mobile.";
 
-// The folder at an address: {url, name, kind, task, labels, multiLabel, maxLength, anyLength, files, description}.
-// `kind` is "bytes" (text as UTF-8 bytes) or "tokens"; `files` are [{name, engine, sizeBytes, refused, inputs, outputs}],
+// The folder at an address: {url, name, kind, task, labels, multiLabel, maxLength, anyLength, takesPairs, files,
+// description}. `kind` is "bytes" (text as UTF-8 bytes) or "tokens"; `files` are [{name, engine, sizeBytes, refused, inputs, outputs}],
 // where `refused` is "" or the reason why a browser cannot run that file.
 export async function openFolder(address) {
   const url = new URL(String(address).replace(/\/*$/, "/"), globalThis.location?.href ?? import.meta.url);
@@ -108,6 +108,7 @@ async function bytesFolder(url, sizes, description) {
     labelsFrom: name,
     maxLength,
     anyLength: true,
+    takesPairs: false,
     files: listed(BYTES.file, description, sizes, notBytes),
   };
 }
@@ -131,7 +132,7 @@ function tokensFolder(url, sizes, description) {
     labelsFrom: TOKENS.file,
     maxLength: whole(TOKENS.file, "length.max", description.length?.max, { least: 1 }),
     anyLength: description.length?.any === true,
-    takesPairs: Array.isArray(description.inputs) && description.inputs.includes("segments"),
+    takesPairs: description.pairs !== false, // null: the export had no data that tells
     hasTokenizer: isObject(description.tokenizer),
     files: listed(TOKENS.file, description, sizes, () => ""),
   };

@@ -41,11 +41,12 @@ _LOGITS_OF = {
 }
 _ABOUT = (
     "Inputs are int32 [1, length] (files whose shape says batch take several rows), bound by name. "
-    "A row is [CLS] text [SEP], or [CLS] text [SEP] second text [SEP]; "
+    "A row is {single}, or {pair}; "
     "too long texts lose tokens from the end of the longer one. An int8 output q stands for "
     "(q - zero_point) * scale. examples.json has texts with their inputs and answers."
 )
-
+# Of random weights, which have no tokenizer.
+_ROWS = ("[CLS] text [SEP]", "[CLS] text [SEP] second text [SEP]")
 _ANY_LENGTH = (
     "Any length up to length.max will do, and a short input takes less time: no padding is needed, and padding changes "
     "an answer by rounding only."
@@ -65,13 +66,15 @@ def token_file(
     tokenizer: Tokenizer | None,
     trained: bool = True,
     multi_label: bool = False,
+    pairs: bool | None = None,
     any_length: bool = False,
     attends_to_distances: bool = False,
     embedding: Mapping[str, Any] | None = None,
 ) -> str:
     """The text of model.json. `files` gives the inputs and outputs of each model file. With `any_length` they take
     shorter inputs as well; without it, they keep a fixed number of tokens, unless `attends_to_distances` is why.
-    `embedding` says how a vector is made of those of the tokens.
+    `pairs` says whether rows have two texts, None where that is not known, and `embedding` how a vector is made of
+    those of the tokens.
     """
     vocabulary = VOCAB if tokenizer is None else _vocabulary(tokenizer)
     meanings = {
@@ -80,10 +83,11 @@ def token_file(
         LOGITS: _LOGITS_OF.get(_SEVERAL if multi_label else task, _MEANINGS[LOGITS]),
     }
     fixed = _ONE_LENGTH.format(reason=_FIXED_DISTANCES if attends_to_distances else _FIXED_TOKENS)
+    about = _ABOUT.format(single=_row(tokenizer, pair=False), pair=_row(tokenizer, pair=True))
     used = {entry["name"] for file in files.values() for entry in _entries(file)}
     document = {
         "format": FORMAT,
-        "about": f"{_ABOUT} {_ANY_LENGTH if any_length else fixed}",
+        "about": f"{about} {_ANY_LENGTH if any_length else fixed}",
         "task": task,
         "trained": trained,
         "max_seq_len": max_seq_len,
@@ -92,11 +96,21 @@ def token_file(
         "meanings": {name: meaning for name, meaning in meanings.items() if name in used},
         "labels": list(labels),
         "multi_label": multi_label,
+        "pairs": pairs,
         **({"embedding": dict(embedding)} if embedding else {}),
         "tokenizer": None if tokenizer is None else _tokenizer(tokenizer),
         "files": files,
     }
     return short_lists(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _row(tokenizer: Tokenizer | None, *, pair: bool) -> str:
+    """The special tokens around one text or two, in words."""
+    if tokenizer is None:
+        return _ROWS[pair]
+    names = iter(("text", "second text"))
+    parts = (tokenizer.pair if pair else tokenizer.single).parts
+    return " ".join(next(names) if number is None else tokenizer.token(number) for number, _ in parts)
 
 
 def _entries(file: Mapping[str, Any]) -> list[Mapping[str, Any]]:

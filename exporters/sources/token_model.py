@@ -47,13 +47,16 @@ _EXPLAINED_ROWS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class TokenModel:
-    """A source with the network to export and its Keras model, the reference. `shown` are some rows."""
+    """A source with the network to export and its Keras model, the reference. `shown` are some rows; `pairs` says
+    whether the model reads two texts, None where neither task nor data tell.
+    """
 
     source: "TokenSource"
     network: Network
     rewrites: tuple[str, ...]
     mask_value: float
     shown: Mapping[str, np.ndarray]
+    pairs: bool | None
 
     @functools.cached_property
     def encoder(self) -> Any:
@@ -137,6 +140,7 @@ class TokenModel:
             tokenizer=source.tokenizer,
             trained=source.checkpoint.trained,
             multi_label=source.multi_label,
+            pairs=self.pairs,
             any_length=self.graph.any_length,
             attends_to_distances=bool(source.checkpoint.config.position_attention),
             embedding=described(source.checkpoint),

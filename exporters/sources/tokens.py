@@ -30,7 +30,15 @@ from models_tf.checkpoints.sentence_folder import SentenceFolder
 from models_tf.checkpoints.sequence_length import sequence_length
 from models_tf.compress.settings import Compression
 from models_tf.data import DEFAULT_THRESHOLD, ONE_LABEL, check_threshold_use
-from models_tf.encoder.heads import BASE, CLASSIFICATION, EMBEDDING, ORDER_LABELS, SENTENCE_ORDER, TOKEN_CLASSIFICATION
+from models_tf.encoder.heads import (
+    BASE,
+    CLASSIFICATION,
+    EMBEDDING,
+    ORDER_LABELS,
+    QUESTION_ANSWERING,
+    SENTENCE_ORDER,
+    TOKEN_CLASSIFICATION,
+)
 from models_tf.encoder.network import Network
 from models_tf.errors import InputError
 from models_tf.tasks import REGRESSION, head_of_task, task_of_head
@@ -45,8 +53,10 @@ _LABELS = {
     TOKEN_CLASSIFICATION: ("O", "B-X", "I-X"),
     SENTENCE_ORDER: ORDER_LABELS,
 }
-# Tasks on one text or on two.
+# Tasks on one text, on one or two, on two.
+_SINGLE = (TOKEN_CLASSIFICATION, EMBEDDING)
 _ONE_OR_TWO = (CLASSIFICATION, REGRESSION)
+_PAIRED = (QUESTION_ANSWERING, SENTENCE_ORDER)
 # Rows that give the ranges for rewrites and mask: the largest values settle early, and each row costs time.
 _SHOWN_ROWS = 64
 _BATCH = 16
@@ -148,7 +158,14 @@ class TokenSource:
             except ScoresError as error:
                 peak = error.peak
             else:
-                return TokenModel(source=self, network=network, rewrites=rewrites, mask_value=mask_value, shown=shown)
+                return TokenModel(
+                    source=self,
+                    network=network,
+                    rewrites=rewrites,
+                    mask_value=mask_value,
+                    shown=shown,
+                    pairs=self._pairs(rows),
+                )
         raise InputError(
             f"The model must have attention scores below {LARGEST_PEAK:g} on the rows given. Received: {peak:g}, with "
             f"a weight of {largest_weight(self.checkpoint)}. Check the checkpoint."
@@ -173,11 +190,21 @@ class TokenSource:
         """Tags and embeddings are for single texts; otherwise the data tells whether there are pairs; without data they
         are possible.
         """
-        if self.task in (TOKEN_CLASSIFICATION, EMBEDDING):
+        if self.task in _SINGLE:
             return True
         examples = rows.evaluation
-        given = self.request.eval_data is not None or self.request.calibration_data is not None
-        return given and self.task in _ONE_OR_TWO and isinstance(examples, TokenRows) and examples.one_segment
+        return self._has_data and self.task in _ONE_OR_TWO and isinstance(examples, TokenRows) and examples.one_segment
+
+    def _pairs(self, rows: Rows) -> bool | None:
+        """Whether the model reads two texts; None where neither task nor data tell."""
+        if self.task in (*_SINGLE, *_PAIRED):
+            return self.task in _PAIRED
+        examples = rows.evaluation
+        return examples.texts(0)[1] is not None if self._has_data and isinstance(examples, TokenRows) else None
+
+    @property
+    def _has_data(self) -> bool:
+        return self.request.eval_data is not None or self.request.calibration_data is not None
 
 
 def _random(request: ExportRequest) -> EncoderCheckpoint:

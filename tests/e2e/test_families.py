@@ -31,9 +31,11 @@ from exporters import (
     train,
 )
 from exporters.shipped import device_tokenizer
+from exporters.sources.tokens import TokenSource
 from models_tf.checkpoints import encoder as checkpoint
 from models_tf.compress.settings import Compression
 from support.byte_pairs import write_roberta
+from support.family_tokenizers import write_family
 from support.tiny_models import LABELS, RELATIVES, tiny_encoder, write_checkpoint
 
 ALL_HEADS = ("mpnet", "deberta-v2")  # cannot be pruned
@@ -170,15 +172,28 @@ def test_a_profile_names_the_parts(model, tmp_path):
 @pytest.mark.parametrize("task", ["base", "regression", "token-classification", "question-answering"])
 def test_every_head_is_exported_in_int8_in_both_formats(model, task, task_rows, tmp_path):
     rows = {"calibration_data": task_rows["classification"]} if task == "base" else {"eval_data": task_rows[task]}
-    folder = write_checkpoint(tmp_path / "whole", model, task)
-    exported(folder, tmp_path / "out", quantize="int8", target=("tflite", "onnx"), **rows)
+    pairs = task == "question-answering"  # whose rows depend on the family's own tokenizer
+    folder = (write_family if pairs else write_checkpoint)(tmp_path / "whole", model, task)
+    report = exported(folder, tmp_path / "out", quantize="int8", target=("tflite", "onnx"), **rows)
     outputs = output_names(tmp_path / "out")
     pooled = {"pooled"} if "roberta" in model or model == "mpnet" else set()
-    answers = {"start_logits", "end_logits"} if task == "question-answering" else {"logits"}
+    answers = {"start_logits", "end_logits"} if pairs else {"logits"}
     assert outputs == ({"hidden"} | pooled if task == "base" else answers)
-    if task == "question-answering":
+    assert (
+        json.loads((tmp_path / "out" / "model.json").read_text())["pairs"]
+        is ({"base": False, "regression": True, "token-classification": False, "question-answering": True}[task])
+    )
+    if pairs:
         examples = json.loads((tmp_path / "out" / "examples.json").read_text())["examples"]
         assert all("text_pair" in example for example in examples)
+        assert {(entry.score.metric, entry.score.n > 0) for entry in report.accuracy} == {("f1", True)}
+        source = TokenSource.load(ExportRequest(checkpoint=folder, quantize="float32", **rows))
+        read = source.rows(calibrate=False).evaluation
+        whole = [row for row, question in enumerate(read.keys) if read.keys.count(question) == 1]  # passages in one row
+        assert len(whole) > 50
+        questions, passages = zip(*(read.texts(row) for row in whole), strict=True)
+        for name, values in source.tokenizer.encode(questions, passages, max_len=source.max_seq_len).items():
+            np.testing.assert_array_equal(read.inputs[name][whole], values)
 
 
 @pytest.mark.parametrize("model", ["bert", "roberta"])

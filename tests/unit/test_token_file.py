@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from exporters.sources.token_file import token_file
+from models_tf.tokenizers.tokenizer import Tokenizer
+from support.family_tokenizers import files_of
 from support.tiny_models import TOKENS, tiny_tokenizer
 
 LENGTH = 12
@@ -42,6 +46,24 @@ def test_the_tokenizers_settings_and_the_labels_are_there():
 
 def test_without_a_tokenizer_there_are_no_settings_of_one():
     assert json.loads(make(tokenizer=None))["tokenizer"] is None
+
+
+@pytest.mark.parametrize(
+    ("model", "rows"),
+    [
+        (None, "A row is [CLS] text [SEP], or [CLS] text [SEP] second text [SEP];"),
+        ("bert", "A row is [CLS] text [SEP], or [CLS] text [SEP] second text [SEP];"),
+        ("xlm-roberta", "A row is <s> text </s>, or <s> text </s> </s> second text </s>;"),
+    ],
+)
+def test_rows_are_shown_with_the_special_tokens_of_the_tokenizer(model, rows):
+    tokenizer = None if model is None else Tokenizer.from_files(files_of(model))
+    assert rows in json.loads(make(tokenizer=tokenizer))["about"]
+
+
+@pytest.mark.parametrize("pairs", [True, False, None])
+def test_whether_rows_are_pairs_is_said(pairs):
+    assert json.loads(make(pairs=pairs))["pairs"] is pairs
 
 
 def test_logits_are_explained_as_the_task_has_them():

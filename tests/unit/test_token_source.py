@@ -113,6 +113,32 @@ def test_the_segment_is_constant_only_where_task_or_data_say_so(tmp_path, task, 
     assert source._one_segment(source.rows(calibrate=False)) is one
 
 
+PAIRED, SINGLE = "sentence1\tsentence2\tlabel\n1 2\t3\tyes\n3\t4\tno\n", "text\tlabel\n1 2\tyes\n3\tno\n"
+
+
+@pytest.mark.parametrize("model", ["bert", "distilbert", "mpnet", "deberta-v2"])
+@pytest.mark.parametrize(
+    ("task", "rows", "pairs"),
+    [
+        ("classification", SINGLE, False),
+        ("classification", PAIRED, True),
+        ("classification", None, None),
+        ("base", SINGLE, False),
+        ("base", None, None),
+        ("token-classification", None, False),
+        ("question-answering", None, True),
+    ],
+)
+def test_task_and_data_say_whether_the_model_reads_two_texts(tmp_path, model, task, rows, pairs):
+    request = {"checkpoint": write_checkpoint(tmp_path / "mine", model, task), "quantize": "float32"}
+    calibrates = task == "base" and rows is not None  # a base model has nothing to evaluate
+    if rows:
+        (tmp_path / "rows.tsv").write_text(rows)
+        request["calibration_data" if calibrates else "eval_data"] = tmp_path / "rows.tsv"
+    source = TokenSource.load(ExportRequest(**{**request, "quantize": "int8" if calibrates else "float32"}))
+    assert source._pairs(source.rows(calibrate=calibrates)) is pairs
+
+
 def test_a_vocabulary_of_another_size_is_refused(tmp_path):
     folder = write_checkpoint(tmp_path / "mine")
     with (folder / "vocab.txt").open("a") as file:
