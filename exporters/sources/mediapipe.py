@@ -13,6 +13,7 @@ from models_tf.encoder.heads import CLASSIFICATION
 from models_tf.errors import InputError
 from models_tf.tokenizers.backend import WORDPIECE
 from models_tf.tokenizers.files import VOCAB
+from models_tf.tokenizers.template import bert_template
 from models_tf.tokenizers.tokenizer import Tokenizer
 
 # MediaPipe knows them by these names alone.
@@ -35,6 +36,11 @@ def mediapipe_form(checkpoint: EncoderCheckpoint, task: str, tokenizer: Tokenize
     places = {token: number for number, token in enumerate(vocabulary.decode().splitlines())}
     if [places.get(token) for token in _SPECIAL] != [tokenizer.cls_id, tokenizer.sep_id, tokenizer.unk_id]:
         raise InputError(f"--mediapipe needs the special tokens {', '.join(_SPECIAL)}. Received: a vocabulary without.")
+    if tokenizer.single != bert_template(tokenizer.cls_id, tokenizer.sep_id, pairs=False):
+        raise InputError(
+            "--mediapipe needs a tokenizer that makes rows of [CLS] text [SEP], as MediaPipe does. "
+            "Received: another template."
+        )
     return MediaPipeForm(name=checkpoint.model_name, labels=tuple(checkpoint.labels), vocabulary=vocabulary)
 
 

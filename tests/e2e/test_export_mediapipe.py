@@ -12,6 +12,7 @@ from exporters.commands import main as cli
 from exporters.formats.base import get, load_runner
 from exporters.formats.tflite.metadata import metadata_of
 from models_tf.errors import InputError
+from models_tf.tokenizers.tokenizer import Tokenizer
 from support.export_command import assert_examples_fit_their_schema
 from support.spiece_files import PIECES, spiece_model
 from support.tiny_models import TOKENS, VOCAB, write_checkpoint
@@ -163,6 +164,15 @@ def test_a_cased_vocabulary_is_refused(exported, tmp_path):
     folder = shutil.copytree(exported[0].parent / "model", tmp_path / "model")
     (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
     with pytest.raises(InputError, match="vocabulary in lower case"):
+        export(ExportRequest(checkpoint=folder, mediapipe=True, max_seq_len=16, output=tmp_path / "out"))
+
+
+def test_another_template_than_mediapipes_is_refused(exported, tmp_path):
+    folder = shutil.copytree(exported[0].parent / "model", tmp_path / "model")
+    tokenizer = Tokenizer.from_folder(folder).document()
+    tokenizer["post_processor"]["single"].pop()  # no [SEP]
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(InputError, match=r"rows of \[CLS\] text \[SEP\], as MediaPipe does"):
         export(ExportRequest(checkpoint=folder, mediapipe=True, max_seq_len=16, output=tmp_path / "out"))
 
 
