@@ -29,11 +29,13 @@ from support.android_app import (
     java_answers,
     opened,
     python_answers,
+    python_spans,
     refusal,
     resource_class,
     texts,
 )
 from support.export_command import everything_under
+from support.family_tokenizers import write_family
 from support.real_checkpoints import data_folder, minilm_sst2
 from support.shipped_files import copy_of, shuffled
 
@@ -144,6 +146,20 @@ def test_the_library_has_the_logits_of_python(classes, folders, tmp_path):
         assert [line[0] for line in received] == labels
         # The same runtime on the same numbers; Java prints a float in as many digits as identify it.
         assert [np.float32(line[1]) for line in received] == [np.float32(number) for number in logits]
+
+
+@pytest.mark.parametrize("model", ["bert", "mpnet", "xlm-roberta"])
+def test_the_library_finds_the_answers_of_python_whatever_the_segments(model, classes, tmp_path):
+    folder = write_family(tmp_path / "checkpoint", model, "question-answering")
+    request = ExportRequest(checkpoint=folder, quantize="float32", target=("tflite",), output=tmp_path / "made")
+    export(request).raise_for_failures()
+    words = ["the", "film", "anna", "lives", "in", "berlin", "good", "was"]
+    pairs = [(f"who {word}", " ".join(words[i:] + words[:i])) for i, word in enumerate(words)]
+    rows = ["\t".join(pair) for pair in pairs]
+    received = java_answers(classes, tmp_path / "made", rows, tmp_path)
+    assert received == python_spans(tmp_path / "made", pairs)
+    assert len(set(received)) > 2
+    assert jvm.run(classes, "RunModels", "selftest", tmp_path / "made").returncode == 0
 
 
 def test_the_self_test_fails_on_a_file_with_other_weights_and_names_the_texts(classes, folders, tmp_path):

@@ -135,6 +135,25 @@ def python_answers(folder: Path, rows: list[str]) -> tuple[list[str], list[float
     return [labels[int(answer.argmax())] for answer in answers], [float(answer.max()) for answer in answers]
 
 
+def python_spans(folder: Path, pairs: list[tuple[str, str]]) -> list[str]:
+    """Answers to questions in passages that fit into one row: the span with the largest sum of logits."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    (file,) = folder.glob("*.tflite")
+    run = Interpreter(str(file), num_threads=1).get_signature_runner("serving_default")
+    tokenizer, found = Tokenizer.from_folder(folder), []
+    for question, passage in pairs:
+        asked, read = tokenizer.pieces([question, passage])
+        row = tokenizer.encode([question], [passage], max_len=tokenizer.pair.special_count + len(asked.ids + read.ids))
+        outputs = run(**_cut(row, run.get_input_details()))
+        first = tokenizer.pair.start(len(asked.ids))
+        starts, ends = (outputs[name][0][first : first + len(read.ids)] for name in ("start_logits", "end_logits"))
+        sums = {(i, j): starts[i] + ends[j] for i in range(len(starts)) for j in range(i, min(len(ends), i + 30))}
+        start, end = max(sums, key=sums.__getitem__)
+        found.append(passage[read.spans[start][0] : read.spans[end][1]])
+    return found
+
+
 def _bytes(text: str, shape: np.ndarray) -> dict[str, np.ndarray]:
     row = np.zeros(shape, np.uint8)
     data = np.frombuffer(text.encode(), np.uint8)[: row.size]
