@@ -6,7 +6,7 @@ vocab.txt (WordPiece, see `wordpiece_backend.py`) or vocab.json with merges.txt 
 with tokenizer_config.json.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,10 @@ _MODELS = {"Unigram": SENTENCEPIECE, "BPE": BYTE_PAIRS}  # what tokenizer.json c
 _SPECIAL = {
     WORDPIECE: wordpiece_backend.SPECIAL, SENTENCEPIECE: spiece_backend.SPECIAL, BYTE_PAIRS: bpe_backend.SPECIAL
 }  # fmt: skip
+LOWER_CASE, STRIP_ACCENTS, SPLIT_CHINESE = "do_lower_case", "strip_accents", "tokenize_chinese_chars"
+PREFIX_SPACE = "add_prefix_space"
+# What these are called in BERT's normalizer.
+_OF_NORMALIZER = {LOWER_CASE: "lowercase", STRIP_ACCENTS: "strip_accents", SPLIT_CHINESE: "handle_chinese_chars"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,18 +55,19 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
     settings = _settings(files)
     if TOKENIZER in files:
         backend, kind = _from_json(files[TOKENIZER])
-        special = _special(settings, kind, backend.get_vocab(with_added_tokens=True))
+        _apply_stated(backend, settings)
+        special = _special_of_json(settings, kind, backend.get_vocab(with_added_tokens=True))
         return MadeBackend(backend=backend, kind=kind, file=TOKENIZER, special=special)
     if SPIECE in files:
-        special = _special(settings, SENTENCEPIECE)
+        special = _special(settings, spiece_backend.SPECIAL)
         backend = _from_spiece(files[SPIECE], settings, special)
         return MadeBackend(backend=backend, kind=SENTENCEPIECE, file=SPIECE, special=special)
     if XLMR_SPIECE in files:
-        special = _special(settings, SENTENCEPIECE, xlmr_backend.FIRST)
+        special = _special(settings, bpe_backend.SPECIAL)  # which are XLM-RoBERTa's too
         backend = xlmr_backend.make_backend(read_spiece(files[XLMR_SPIECE], XLMR_SPIECE), special)
         return MadeBackend(backend=backend, kind=SENTENCEPIECE, file=XLMR_SPIECE, special=special)
     if DEBERTA_SPIECE in files:
-        special = _special(settings, WORDPIECE)  # which has the same names
+        special = _special(settings, wordpiece_backend.SPECIAL)  # which are DeBERTa's too
         return MadeBackend(
             backend=_from_deberta(files[DEBERTA_SPIECE], settings, special),
             kind=SENTENCEPIECE,
@@ -70,12 +75,13 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
             special=special,
         )
     if VOCAB in files:
-        special = _special(settings, WORDPIECE)
-        backend = _from_vocab(files[VOCAB], settings, special)
+        vocab = wordpiece_backend.read_vocab(files[VOCAB])
+        special = _special(settings, wordpiece_backend.special_of(settings, vocab))
+        backend = _from_vocab(vocab, settings, special)
         return MadeBackend(backend=backend, kind=WORDPIECE, file=VOCAB, special=special)
     if PIECES in files and MERGES in files:
-        special = _special(settings, BYTE_PAIRS)
-        prefix = bool(_flag(settings, "add_prefix_space", False))
+        special = _special(settings, bpe_backend.SPECIAL)
+        prefix = bool(_flag(settings, PREFIX_SPACE, False))
         backend = bpe_backend.make_backend(files[PIECES], files[MERGES], special, add_prefix_space=prefix)
         return MadeBackend(backend=backend, kind=BYTE_PAIRS, file=PIECES, special=special)
     raise InputError(
@@ -85,13 +91,16 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
     )
 
 
-def _special(settings: Mapping[str, Any], kind: str, vocab: Collection[str] = ()) -> dict[str, str]:
-    """The names that the settings say, else those of the kind; a `vocab` without these may have those of another."""
-    usual = _SPECIAL[kind]
-    if kind == WORDPIECE and settings.get("tokenizer_class") in wordpiece_backend.MPNET_CLASSES:
-        usual = wordpiece_backend.MPNET_SPECIAL
-    names = next((one for one in (usual, *_SPECIAL.values()) if {one["cls"], one["pad"]} <= set(vocab)), usual)
-    return {which: _special_name(settings, which, name) for which, name in names.items()}
+def _special(settings: Mapping[str, Any], usual: Mapping[str, str]) -> dict[str, str]:
+    """The names that the settings say, else the `usual` ones."""
+    return {which: _special_name(settings, which, name) for which, name in usual.items()}
+
+
+def _special_of_json(settings: Mapping[str, Any], kind: str, vocab: Mapping[str, int]) -> dict[str, str]:
+    """A `vocab` without the usual names of its kind may have those of another."""
+    usual = wordpiece_backend.special_of(settings, vocab) if kind == WORDPIECE else _SPECIAL[kind]
+    names = next((one for one in (usual, *_SPECIAL.values()) if {one["cls"], one["pad"]} <= vocab.keys()), usual)
+    return _special(settings, names)
 
 
 def _settings(files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -152,14 +161,30 @@ def _undefined(around: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _from_vocab(data: bytes, settings: Mapping[str, Any], special: Mapping[str, str]) -> "Backend":
+def _apply_stated(backend: "Backend", settings: Mapping[str, Any]) -> None:
+    """As in `transformers`, what the settings state counts more than what tokenizer.json says. Leaves out normalizers
+    and splitters that are made of several steps.
+    """
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    for part, kind, attributes in (
+        (backend.normalizer, BertNormalizer, _OF_NORMALIZER),
+        (backend.pre_tokenizer, ByteLevel, {PREFIX_SPACE: PREFIX_SPACE}),
+    ):
+        for key, attribute in attributes.items() if isinstance(part, kind) else ():
+            if (stated := _flag(settings, key, None)) is not None:
+                setattr(part, attribute, stated)
+
+
+def _from_vocab(vocab: dict[str, int], settings: Mapping[str, Any], special: Mapping[str, str]) -> "Backend":
     return wordpiece_backend.make_backend(
-        data,
+        vocab,
         special,
         never_split=_never_split(settings),
-        lower_case=bool(_flag(settings, "do_lower_case", True)),
-        strip_accents=_flag(settings, "strip_accents", None),
-        split_chinese=bool(_flag(settings, "tokenize_chinese_chars", True)),
+        lower_case=bool(_flag(settings, LOWER_CASE, True)),
+        strip_accents=_flag(settings, STRIP_ACCENTS, None),
+        split_chinese=bool(_flag(settings, SPLIT_CHINESE, True)),
     )
 
 
@@ -167,7 +192,7 @@ def _from_spiece(data: bytes, settings: Mapping[str, Any], special: Mapping[str,
     return spiece_backend.make_backend(
         read_spiece(data),
         special,
-        lower_case=bool(_flag(settings, "do_lower_case", True)),
+        lower_case=bool(_flag(settings, LOWER_CASE, True)),
         keep_accents=bool(_flag(settings, "keep_accents", False)),
     )
 
@@ -177,7 +202,7 @@ def _from_deberta(data: bytes, settings: Mapping[str, Any], special: Mapping[str
         raise InputError(
             f"{SETTINGS}: `split_by_punct` must be false. Received: true, which is not supported; give {TOKENIZER}."
         )
-    lower_case = bool(_flag(settings, "do_lower_case", False))
+    lower_case = bool(_flag(settings, LOWER_CASE, False))
     return deberta_backend.make_backend(read_spiece(data, DEBERTA_SPIECE), special, lower_case=lower_case)
 
 

@@ -1,7 +1,7 @@
 """A tokenizer of the `tokenizers` package from vocab.txt: BERT's and MPNet's WordPiece, as transformers builds it."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from models_tf.errors import InputError
 from models_tf.tokenizers.files import VOCAB
@@ -13,12 +13,20 @@ if TYPE_CHECKING:
 # Names of the special tokens where tokenizer_config.json does not say them.
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 # The same of MPNet, which has RoBERTa's around BERT's words. Two texts then have two separators between them.
-MPNET_CLASSES = ("MPNetTokenizer", "MPNetTokenizerFast")
+_MPNET_CLASSES = ("MPNetTokenizer", "MPNetTokenizerFast")
 MPNET_SPECIAL = {**SPECIAL, "pad": "<pad>", "cls": "<s>", "sep": "</s>", "mask": "<mask>"}
 
 
+def special_of(settings: Mapping[str, Any], vocab: Mapping[str, int]) -> Mapping[str, str]:
+    """MPNet's names or BERT's. MPNet's vocabulary holds both; where no class is stated, it begins with its own."""
+    stated = settings.get("tokenizer_class")
+    if stated in _MPNET_CLASSES or (stated is None and vocab.get(MPNET_SPECIAL["cls"]) == 0):
+        return MPNET_SPECIAL
+    return SPECIAL
+
+
 def make_backend(
-    data: bytes,
+    vocab: dict[str, int],
     special: Mapping[str, str],
     *,
     never_split: Sequence[str],
@@ -30,7 +38,6 @@ def make_backend(
     from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
     from tokenizers import Tokenizer as Backend
 
-    vocab = read_vocab(data)
     backend = Backend(models.WordPiece(vocab, unk_token=special["unk"]))
     backend.normalizer = normalizers.BertNormalizer(
         clean_text=True, handle_chinese_chars=split_chinese, strip_accents=strip_accents, lowercase=lower_case

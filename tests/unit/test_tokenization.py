@@ -13,6 +13,7 @@ import pytest
 
 from models_tf.errors import InputError
 from models_tf.tokenizers.tokenizer import Tokenizer
+from support.byte_pairs import byte_pairs
 from support.family_tokenizers import MPNET, files_of
 from support.real_checkpoints import data_folder
 from support.tiny_models import TOKENS, VOCAB, tiny_tokenizer
@@ -94,6 +95,37 @@ def test_tokens_are_those_of_transformers_with_a_small_vocabulary(tmp_path: Path
 @pytest.mark.parametrize("settings", SETTINGS[:3], ids=str)
 def test_tokens_are_those_of_transformers_on_real_and_odd_texts(tmp_path: Path, settings: dict[str, bool]) -> None:
     same_as_transformers(real_texts(), data_folder("vocab", "vocab.txt").read_bytes(), tmp_path, settings)
+
+
+@pytest.mark.parametrize("settings", SETTINGS[1:], ids=str)
+def test_what_the_settings_state_counts_more_than_tokenizer_json(tmp_path: Path, settings: dict[str, bool]) -> None:
+    """As in `transformers`; files of two versions of a model may lie in one folder."""
+    (tmp_path / "tokenizer.json").write_bytes(tiny_tokenizer().files()["tokenizer.json"])
+    same_as_transformers(ODD_TEXTS, VOCAB, tmp_path, settings)
+
+
+def test_a_stated_prefix_space_counts_more_than_tokenizer_json() -> None:
+    files = {"tokenizer.json": byte_pairs()["tokenizer.json"]}
+    spaced = Tokenizer.from_files({**files, "tokenizer_config.json": b'{"add_prefix_space": true}'})
+    for text, first in ((Tokenizer.from_files(files), "the"), (spaced, "\u0120the")):
+        row = text.encode(["the fox"], max_len=9, pad=False)["ids"][0].tolist()
+        assert "".join(map(text.token, row)) == f"<s>{first}\u0120fox</s>"
+
+
+@pytest.mark.parametrize("files", [("vocab.txt",), ("tokenizer.json",)], ids=["vocab", "json"])
+def test_mpnets_special_tokens_are_known_by_its_vocabulary_where_no_class_is_stated(files: tuple[str, ...]) -> None:
+    """It holds BERT's too; the published folder states no class."""
+    vocab = "\n".join(("<s>", "<pad>", "</s>", *TOKENS, "<mask>")).encode() + b"\n"
+    stated = Tokenizer.from_files(
+        {"vocab.txt": vocab, "tokenizer_config.json": b'{"tokenizer_class": "MPNetTokenizer"}'}
+    )
+    own = {**stated.files(), "vocab.txt": vocab}
+    ours = Tokenizer.from_files({name: own[name] for name in files})
+    row = ours.encode(["the film"], ["is bad"], max_len=12, pad=False)["ids"][0].tolist()
+    assert " ".join(map(ours.token, row)) == "<s> the film </s> </s> is bad </s>"
+    assert [ours.pad_id, ours.cls_id, ours.sep_id] == [1, 0, 2]
+    bert = Tokenizer.from_files({"vocab.txt": vocab, "tokenizer_config.json": b'{"tokenizer_class": "BertTokenizer"}'})
+    assert bert.token(bert.cls_id) == "[CLS]"
 
 
 def test_ids_mask_and_segments_of_one_text_and_of_a_pair() -> None:
