@@ -21,7 +21,9 @@ from models_tf.checkpoints.folder import RECORD_FILE
 from models_tf.compress.notes import vocabulary_notes
 from models_tf.errors import InputError
 from models_tf.folders.links import path_inside
+from models_tf.tasks import TOKEN_CLASSIFICATION
 from models_tf.tasks.rows import Columns, TaskRows
+from models_tf.tokenizers.backend import with_spaced_words
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training import student as students
 from models_tf.training import token_data, token_teacher
@@ -47,6 +49,8 @@ def train_tokens(
     teacher = token_teacher.load_teacher(place, settings) if place else None
     start = checkpoint.open_checkpoint(settings.checkpoint, model=request.model) if settings.checkpoint else None
     files, source = students.tokenizer_files(settings, start, teacher)
+    if settings.task == TOKEN_CLASSIFICATION and (start is None or start.head_kind != TOKEN_CLASSIFICATION):
+        files = with_spaced_words(files)
     data = token_data.read_files(settings)
     pruned = _pruned(request, files, source, HEAD_OF_TASK[settings.task], data.by_path(settings))
     files = pruned.files if pruned else files

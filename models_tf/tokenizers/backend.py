@@ -6,6 +6,7 @@ vocab.txt (WordPiece, see `wordpiece_backend.py`) or vocab.json with merges.txt 
 with tokenizer_config.json.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,16 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
         f"(WordPiece), or {PIECES} and {MERGES}. "
         f"Received: {', '.join(sorted(files)) or 'none of them'}. Copy the file from where the model came from."
     )
+
+
+def with_spaced_words(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files of byte pairs with a space before each word of a list, as words inside of a text have it. Pretrained
+    models know a word without one as the end of another; a list has no spaces. All other files as they are.
+    """
+    if make_backend(files, "The checkpoint").kind != BYTE_PAIRS:
+        return dict(files)
+    settings = parse_json(files.get(SETTINGS, b"{}"), f"{SETTINGS} must be JSON.")
+    return {**files, SETTINGS: json.dumps({**settings, PREFIX_SPACE: True}, indent=2).encode()}
 
 
 def _special(settings: Mapping[str, Any], usual: Mapping[str, str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from models_tf.spec import IDS, LOGITS, MASK, SEGMENTS
 from models_tf.tasks import read_rows
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.teacher_start import start_from_teacher
+from support.byte_pairs import write_roberta
 from support.checkpoint_folders import edit_document
 from support.export_command import everything_under
 from support.token_training import (
@@ -35,6 +36,7 @@ from support.token_training import (
     sentence,
     weights_of,
     write_questions,
+    write_tags,
     write_task,
 )
 from support.token_training import train as train_model
@@ -375,3 +377,23 @@ def test_a_teacher_that_does_not_fit_is_refused(
     ):
         train(files, tmp_path / "out", checkpoint=trained[0], overrides=["hidden_size=3"])
     assert not (tmp_path / "out").exists()
+
+
+def test_a_new_tagger_of_byte_pairs_reads_words_with_their_space(tmp_path: Path) -> None:
+    """A pretrained model knows a word without one as the end of another; one that has learnt so stays as it is."""
+    transformers = pytest.importorskip("transformers", reason="compared with PyTorch's tokenizer")
+    write_tags(write_task(tmp_path, random.Random(3), train_rows=20))
+    base, one, two = write_roberta(tmp_path / "base"), tmp_path / "one", tmp_path / "two"
+    rows: dict[str, Any] = {name: tmp_path / f"{name}.conll" for name in ("train", "dev")}
+    rows.update(model="roberta", task="token-classification", max_seq_len=16, epochs=1)
+    train(tmp_path, one, checkpoint=base, **rows)
+    words = ["the", "fox"]
+    row = Tokenizer.from_folder(one).encode_words([words], max_len=8).inputs["ids"][0]
+    theirs = transformers.AutoTokenizer.from_pretrained(str(one))
+    assert [*row[row != 1]] == theirs(words, is_split_into_words=True)["input_ids"]
+    assert theirs.convert_ids_to_tokens(row)[1] == "\u0120the"
+
+    settings = json.loads((one / "tokenizer_config.json").read_text())
+    (one / "tokenizer_config.json").write_text(json.dumps({**settings, "add_prefix_space": False}))
+    train(tmp_path, two, checkpoint=one, **rows)
+    assert json.loads((two / "tokenizer_config.json").read_text())["add_prefix_space"] is False
