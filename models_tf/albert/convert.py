@@ -2,7 +2,7 @@
 
 from models_tf.albert.config import CONFIG, PRESETS, groups_of
 from models_tf.checkpoints.family import Compressed, Family
-from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer
+from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer, weights_of
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 
@@ -26,13 +26,9 @@ LAYER_DENSE = {
 }
 LAYER_NORMS = {"attention_norm": "attention.LayerNorm", "ffn.0.norm": "full_layer_layer_norm"}
 SENTENCE_ORDER = "sop_classifier.classifier"
-PRETRAINING_HEADS = frozenset(
-    {
-        *(f"predictions.{part}.{kind}" for part in ("LayerNorm", "dense", "decoder") for kind in ("weight", "bias")),
-        "predictions.bias",
-        *(f"{SENTENCE_ORDER}.{kind}" for kind in ("weight", "bias")),
-    }
-)
+PRETRAINING_HEADS = weights_of("predictions.LayerNorm", "predictions.dense", "predictions.decoder", SENTENCE_ORDER) | {
+    "predictions.bias"
+}
 
 
 def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models_tf.checkpoints.config_fields import ConfigTable
-from models_tf.checkpoints.rename import PortLine, dense
+from models_tf.checkpoints.rename import PortLine, dense, weights_of
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, EMBEDDING, QUESTION_ANSWERING, TOKEN_CLASSIFICATION, Head
 from models_tf.errors import InputError
@@ -20,20 +20,12 @@ HEAD_LAYERS = {CLASSIFICATION: "classifier", TOKEN_CLASSIFICATION: "classifier",
 OTHER = "other"
 
 # BERT's heads of pretraining: masked words and next sentence. The dense one without a transform is MobileBERT's.
-PRETRAINING_HEADS = frozenset(
-    {
-        "cls.predictions.bias",
-        "cls.predictions.decoder.bias",
-        "cls.predictions.decoder.weight",
-        "cls.predictions.dense.weight",
-        "cls.predictions.transform.LayerNorm.bias",
-        "cls.predictions.transform.LayerNorm.weight",
-        "cls.predictions.transform.dense.bias",
-        "cls.predictions.transform.dense.weight",
-        "cls.seq_relationship.bias",
-        "cls.seq_relationship.weight",
-    }
-)
+PRETRAINING_HEADS = weights_of(
+    "cls.predictions.decoder",
+    "cls.predictions.transform.LayerNorm",
+    "cls.predictions.transform.dense",
+    "cls.seq_relationship",
+) | {"cls.predictions.bias", "cls.predictions.dense.weight"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,13 +104,12 @@ class Family:
         """Names in the file that may stay unread; `replaces` is the file's own head where it is not read."""
         names = set(self.unread(config, prefix))
         if replaces is not None and replaces in self.head_layers:
-            layers = {self.head_layers[replaces], self.head_poolers.get(replaces, self.head_layers[replaces])}
-            names |= {f"{layer}.{part}" for layer in layers for part in ("weight", "bias")}
+            names |= weights_of(self.head_layers[replaces], self.head_poolers.get(replaces, self.head_layers[replaces]))
         elif replaces == BASE:
             names |= self.pretraining_heads
         if not config.pools(head) or head.kind in self.head_poolers:
             # Older releases of `transformers` stored it with every head.
-            names |= {f"{prefix}pooler.dense.{part}" for part in ("weight", "bias")}
+            names |= weights_of(f"{prefix}pooler.dense")
         return frozenset(names)
 
     def architecture(self, head: str) -> str:

@@ -4,7 +4,8 @@ A kernel of PyTorch is [out, in] and ours [in, out]: `transpose`. Rows of a tabl
 `skipped_rows`.
 """
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,18 @@ def embeddings(theirs: str) -> list[PortLine]:
         *table("segment_embedding", f"{theirs}token_type_embeddings"),
         *norm("embedding_norm", f"{theirs}LayerNorm"),
     ]
+
+
+def behind(unused: int, lines: Iterable[PortLine]) -> list[PortLine]:
+    """The lines, with positions that begin behind `unused` rows of their table."""
+    return [
+        dataclasses.replace(line, skipped_rows=unused) if line.ours == "position_embedding" else line for line in lines
+    ]
+
+
+def weights_of(*parts: str) -> frozenset[str]:
+    """PyTorch's names of the kernels and biases of these parts, or of the gammas and betas."""
+    return frozenset(f"{part}.{kind}" for part in parts for kind in ("weight", "bias"))
 
 
 def layer(ours: str, theirs: str, dense_parts: Mapping[str, str], norms: Mapping[str, str]) -> list[PortLine]:

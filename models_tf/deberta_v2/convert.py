@@ -2,7 +2,7 @@
 
 from models_tf.bert import convert as bert
 from models_tf.checkpoints.family import PRETRAINING_HEADS, Compressed, Family
-from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer, norm, table
+from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer, norm, table, weights_of
 from models_tf.deberta_v2.config import CONFIG, PRESETS
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import CLASSIFICATION
@@ -51,8 +51,6 @@ FAMILY = Family(
     lines=lines,
     unread=unread,
     head_poolers={CLASSIFICATION: "pooler.dense"},
-    pretraining_heads=PRETRAINING_HEADS
-    | {"lm_predictions.lm_head.bias"}
-    | {f"{part}.{kind}" for part in _HEADS for kind in ("weight", "bias")},
+    pretraining_heads=PRETRAINING_HEADS | {"lm_predictions.lm_head.bias"} | weights_of(*_HEADS),
     compressed=Compressed(plain="deberta-v2", narrow_words=False, heads=False),
 )

@@ -1,7 +1,7 @@
 """PyTorch's tensors of DistilBERT: the rename table. The head of masked words is left out."""
 
 from models_tf.checkpoints.family import Compressed, Family
-from models_tf.checkpoints.rename import PortLine, dense, layer, norm, table
+from models_tf.checkpoints.rename import PortLine, dense, layer, norm, table, weights_of
 from models_tf.distilbert.config import CONFIG, PRESETS
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
@@ -24,11 +24,7 @@ LAYER_DENSE = {
     "ffn.0.output": "ffn.lin2",
 }
 LAYER_NORMS = {"attention_norm": "sa_layer_norm", "ffn.0.norm": "output_layer_norm"}
-PRETRAINING_HEADS = frozenset(
-    f"{part}.{kind}"
-    for part in ("vocab_transform", "vocab_layer_norm", "vocab_projector")
-    for kind in ("weight", "bias")
-)
+PRETRAINING_HEADS = weights_of("vocab_transform", "vocab_layer_norm", "vocab_projector")
 
 
 def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:

@@ -2,7 +2,7 @@
 
 from models_tf.bert import convert as bert
 from models_tf.checkpoints.family import HEAD_LAYERS, Compressed, Family
-from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer
+from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer, weights_of
 from models_tf.electra.config import CONFIG, PRESETS
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
@@ -16,16 +16,12 @@ ARCHITECTURES = {
     "ElectraForTokenClassification": TOKEN_CLASSIFICATION,
     "ElectraForQuestionAnswering": QUESTION_ANSWERING,
 }
-PRETRAINING_HEADS = frozenset(
-    f"{part}.{kind}"
-    for part in (
-        "discriminator_predictions.dense",
-        "discriminator_predictions.dense_prediction",
-        "generator_predictions.LayerNorm",
-        "generator_predictions.dense",
-        "generator_lm_head",
-    )
-    for kind in ("weight", "bias")
+PRETRAINING_HEADS = weights_of(
+    "discriminator_predictions.dense",
+    "discriminator_predictions.dense_prediction",
+    "generator_predictions.LayerNorm",
+    "generator_predictions.dense",
+    "generator_lm_head",
 )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from models_tf.checkpoints.family import Family
-from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer, norm
+from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer, norm, weights_of
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 from models_tf.mobilebert.config import CONFIG, PRESETS
@@ -58,7 +58,7 @@ def unread(config: EncoderConfig, prefix: str) -> frozenset[str]:
     if config.use_bottleneck_attention:
         for number in range(config.num_layers):
             shared = f"{prefix}encoder.layer.{number}.bottleneck.attention"
-            names |= {f"{shared}.{part}.{kind}" for part in ("dense", "LayerNorm") for kind in ("weight", "bias")}
+            names |= weights_of(f"{shared}.dense", f"{shared}.LayerNorm")
     return frozenset(names)
 
 

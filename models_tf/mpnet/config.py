@@ -8,10 +8,11 @@ pruned: all layers read one table with a column for each head.
 from typing import Any
 
 from models_tf.bert import config as bert
-from models_tf.checkpoints.config_fields import ConfigTable, Field, integer, must_be
+from models_tf.checkpoints.config_fields import ConfigTable, Field, must_be
 from models_tf.checkpoints.document import Document
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.config_parts.relative import BUCKETS
+from models_tf.roberta import config as roberta
 
 UNUSED_POSITIONS = 2
 _ROWS, _BUCKETS = "max_position_embeddings", "relative_attention_num_buckets"
@@ -32,13 +33,8 @@ _LEFT_OUT = ("type_vocab_size", "position_embedding_type", "export_mobile_kept_h
 
 
 def _complete(document: Document, values: dict[str, Any]) -> dict[str, Any]:
-    rows = values.pop("position_rows")
-    if rows <= UNUSED_POSITIONS:
-        document.fail(_ROWS, f"above {UNUSED_POSITIONS}, the rows up to that of padding", rows)
-    return bert.complete(document, values | {"max_positions": rows - UNUSED_POSITIONS}) | {
-        "num_segments": 0,
-        "relative_positions": True,
-    }
+    found = roberta.complete_behind(UNUSED_POSITIONS, document, values)
+    return found | {"num_segments": 0, "relative_positions": True}
 
 
 def _split(config: EncoderConfig) -> dict[str, Any]:
@@ -46,7 +42,7 @@ def _split(config: EncoderConfig) -> dict[str, Any]:
 
 
 _OWN = {
-    _ROWS: integer(_ROWS, 512, name="position_rows"),
+    _ROWS: roberta.POSITION_ROWS,
     _PAD: Field(
         key=_PAD,
         name="pad_id",

@@ -1,10 +1,8 @@
 """PyTorch's tensors of MPNet: its names within a layer, and one table of relative positions for all layers."""
 
-import dataclasses
-
 from models_tf.bert import convert as bert
 from models_tf.checkpoints.family import HEAD_LAYERS, Compressed, Family
-from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer, table
+from models_tf.checkpoints.rename import PortLine, behind, dense, embeddings, layer, table
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import CLASSIFICATION
 from models_tf.mpnet.config import CONFIG, PRESETS, UNUSED_POSITIONS
@@ -23,10 +21,7 @@ LAYER_NORMS = {**bert.LAYER_NORMS, "attention_norm": "attention.LayerNorm"}
 
 
 def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
-    found = [
-        dataclasses.replace(line, skipped_rows=UNUSED_POSITIONS) if line.ours == "position_embedding" else line
-        for line in embeddings(f"{prefix}embeddings.")
-    ]
+    found = behind(UNUSED_POSITIONS, embeddings(f"{prefix}embeddings."))
     found += dense("embedding_projection", f"{prefix}embeddings.projection")
     found += table("relative_attention_bias", f"{prefix}encoder.relative_attention_bias")
     for stored in range(len(config.first_uses)):

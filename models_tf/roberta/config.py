@@ -43,19 +43,25 @@ def _pad_id(document: Document, values: Values) -> int:
     return document.integer(_PAD, _DEFAULT_PAD, low=0, high=int(values["vocab_size"]) - 1)
 
 
-def _complete(document: Document, values: dict[str, Any]) -> dict[str, Any]:
-    rows, unused = values.pop("position_rows"), unused_positions(values["pad_id"])
+def complete_behind(unused: int, document: Document, values: dict[str, Any]) -> dict[str, Any]:
+    """BERT's, with positions behind `unused` rows of their table."""
+    rows = values.pop("position_rows")
     if rows <= unused:
         document.fail(_ROWS, f"above {unused}, the rows up to that of padding", rows)
     return bert.complete(document, values | {"max_positions": rows - unused})
+
+
+def _complete(document: Document, values: dict[str, Any]) -> dict[str, Any]:
+    return complete_behind(unused_positions(values["pad_id"]), document, values)
 
 
 def _split(config: EncoderConfig) -> dict[str, Any]:
     return bert.split(config) | {"position_rows": config.max_positions + unused_positions(config.pad_id)}
 
 
+POSITION_ROWS = integer(_ROWS, 512, name="position_rows")
 _OWN = {
-    _ROWS: integer(_ROWS, 512, name="position_rows"),
+    _ROWS: POSITION_ROWS,
     _PAD: Field(key=_PAD, name="pad_id", read=_pad_id),
 }
 CONFIG = ConfigTable(

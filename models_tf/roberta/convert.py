@@ -4,7 +4,7 @@ import dataclasses
 
 from models_tf.bert import convert as bert
 from models_tf.checkpoints.family import HEAD_LAYERS, Compressed
-from models_tf.checkpoints.rename import PortLine
+from models_tf.checkpoints.rename import PortLine, behind, weights_of
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 from models_tf.roberta.config import CONFIG, PRESETS, unused_positions
@@ -17,20 +17,11 @@ HEADS = {
     "ForTokenClassification": TOKEN_CLASSIFICATION,
     "ForQuestionAnswering": QUESTION_ANSWERING,
 }
-PRETRAINING_HEADS = frozenset(
-    {
-        "lm_head.bias",
-        *(f"lm_head.{part}.{kind}" for part in ("dense", "layer_norm", "decoder") for kind in ("weight", "bias")),
-    }
-)
+PRETRAINING_HEADS = weights_of("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder") | {"lm_head.bias"}
 
 
 def lines(config: EncoderConfig, prefix: str) -> list[PortLine]:
-    unused = unused_positions(config.pad_id)
-    return [
-        dataclasses.replace(line, skipped_rows=unused) if line.ours == "position_embedding" else line
-        for line in bert.lines(config, prefix)
-    ]
+    return behind(unused_positions(config.pad_id), bert.lines(config, prefix))
 
 
 FAMILY = dataclasses.replace(
