@@ -7,14 +7,13 @@ from models_tf.folders.links import path_inside
 
 VOCAB, SPIECE, TOKENIZER = "vocab.txt", "spiece.model", "tokenizer.json"
 XLMR_SPIECE, DEBERTA_SPIECE = "sentencepiece.bpe.model", "spm.model"
+SPIECE_FILES = (SPIECE, XLMR_SPIECE, DEBERTA_SPIECE)
 PIECES, MERGES = "vocab.json", "merges.txt"
 SETTINGS, SPECIAL_TOKENS, ADDED_TOKENS = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 # A folder has some of them.
 TOKENIZER_FILES = (
     VOCAB,
-    SPIECE,
-    XLMR_SPIECE,
-    DEBERTA_SPIECE,
+    *SPIECE_FILES,
     PIECES,
     MERGES,
     TOKENIZER,

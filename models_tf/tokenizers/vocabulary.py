@@ -21,7 +21,7 @@ from typing import Any
 
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
-from models_tf.tokenizers.files import ADDED_TOKENS, SETTINGS, SPIECE, TOKENIZER, VOCAB, XLMR_SPIECE
+from models_tf.tokenizers.files import ADDED_TOKENS, SETTINGS, SPIECE_FILES, TOKENIZER, VOCAB
 from models_tf.tokenizers.spiece_file import SPACE
 from models_tf.tokenizers.tokenizer import Tokenizer
 
@@ -105,7 +105,7 @@ def keep_tokens(files: Mapping[str, bytes], kept: Collection[int]) -> dict[str, 
     if missing:
         raise ValueError(f"`kept` must hold the special tokens. Received: none of {vocabulary.tokens[missing[0]]!r}.")
     numbers = {old: new for new, old in enumerate(order)}
-    found = {name: value for name, value in files.items() if name not in (SPIECE, XLMR_SPIECE)}
+    found = {name: value for name, value in files.items() if name not in SPIECE_FILES}
     if VOCAB in found:
         found[VOCAB] = "".join(f"{vocabulary.tokens[number]}\n" for number in order).encode()
     if TOKENIZER in found or VOCAB not in found:

@@ -11,16 +11,7 @@ from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint, OpenCheckpoint
 from models_tf.encoder.config import EncoderConfig
 from models_tf.errors import InputError
-from models_tf.tokenizers.files import (
-    DEBERTA_SPIECE,
-    MERGES,
-    PIECES,
-    SPIECE,
-    TOKENIZER,
-    VOCAB,
-    XLMR_SPIECE,
-    read_tokenizer_files,
-)
+from models_tf.tokenizers.files import MERGES, PIECES, SPIECE, SPIECE_FILES, TOKENIZER, VOCAB, read_tokenizer_files
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training.overrides import parse_value, split_override
 from models_tf.training.token_settings import HEAD_OF_TASK, NO_VOCABULARY, TokenSettings
@@ -49,7 +40,7 @@ def tokenizer_files(
             return read_tokenizer_files(path), str(path)
         if path.name in (PIECES, MERGES):
             raise InputError(f"--vocab must be a folder with {PIECES} and {MERGES}. Received: {path}, one of the two.")
-        name = path.name if path.name in (XLMR_SPIECE, DEBERTA_SPIECE) else _VOCABULARIES.get(path.suffix, VOCAB)
+        name = path.name if path.name in SPIECE_FILES else _VOCABULARIES.get(path.suffix, VOCAB)
         return {name: read_document(path)}, str(path)
     if start is not None:
         return start.tokenizer_files, str(settings.checkpoint)

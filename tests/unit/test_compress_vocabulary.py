@@ -18,6 +18,7 @@ from models_tf.tasks.rows import Columns
 from models_tf.tokenizers import vocabulary as files_of
 from models_tf.tokenizers.tokenizer import Tokenizer
 from support.network_runs import outputs, relative_error
+from support.spiece_files import deberta_model, spiece_model, xlmr_model
 from support.tiny_models import bert, stored
 
 LETTERS = "abc"
@@ -142,7 +143,6 @@ def test_the_lowest_score_stays_for_it_prices_the_unknown():
 
 
 def test_the_numbers_in_all_files_agree():
-    files = unigram(1) | {"added_tokens.json": b'{"[MASK]": 4}', "spiece.model": b"of the whole vocabulary"}
     kept = kept_numbers(Tokenizer.from_files(unigram(1)), {9, 20}, characters=False)
     found = files_of.keep_tokens(unigram(1), kept)
     document, settings = (json.loads(found[name]) for name in ("tokenizer.json", "tokenizer_config.json"))
@@ -150,8 +150,6 @@ def test_the_numbers_in_all_files_agree():
     assert document["padding"]["pad_id"] == 0
     assert set(settings["added_tokens_decoder"]) == {"0", "1", "2", "3", "4"}
     assert len(document["model"]["vocab"]) == len(kept)
-    assert files_of.SPIECE == "spiece.model"
-    assert json.loads(files["added_tokens.json"]) == {"[MASK]": 4}
     bert_files = wordpiece() | {
         "tokenizer.json": Tokenizer.from_files(wordpiece()).files()["tokenizer.json"],
         "added_tokens.json": b'{"[MASK]": 53}',
@@ -163,6 +161,20 @@ def test_the_numbers_in_all_files_agree():
     lines = small["vocab.txt"].decode().splitlines()
     assert json.loads(small["added_tokens.json"]) == {"[MASK]": lines.index("[MASK]")}
     assert json.loads(small["tokenizer.json"])["model"]["vocab"] == {token: n for n, token in enumerate(lines)}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("spiece.model", spiece_model()), ("sentencepiece.bpe.model", xlmr_model()), ("spm.model", deberta_model())],
+    ids=["ALBERT", "XLM-RoBERTa", "DeBERTa"],
+)
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside tokenizer.json"])
+def test_no_file_of_sentencepiece_stays_with_the_whole_vocabulary(name, content, beside):
+    whole = Tokenizer.from_files({name: content})
+    files = {name: content} | ({"tokenizer.json": whole.files()["tokenizer.json"]} if beside else {})
+    small = files_of.keep_tokens(files, kept_numbers(whole, {9, 20}, characters=False))
+    assert set(small) == {"tokenizer.json"}
+    assert Tokenizer.from_files(small).vocab_size < whole.vocab_size
 
 
 @pytest.mark.parametrize("added", [b'{"[MASK]": [4]}', b'{"[MASK]": {}}', b'{"[MASK]": "4"}', b"[4]"])
