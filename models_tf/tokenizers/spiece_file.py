@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from models_tf.errors import InputError
-from models_tf.tokenizers.files import SPIECE
+from models_tf.tokenizers.files import DEBERTA_SPIECE, SPIECE, TOKENIZER
 
 # Kinds of pieces, numbered as in sentencepiece_model.proto.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
@@ -49,12 +49,13 @@ class Spiece:
 def read_spiece(data: bytes, name: str = SPIECE) -> Spiece:
     """A file that is broken, or asks for something unsupported, raises a one-line InputError with its `name`."""
     try:
-        return _read(data)
+        # DeBERTa's has bytes as pieces, and yet its tokenizer takes the unknown piece for what no piece covers.
+        return _read(data, bytes_too=name == DEBERTA_SPIECE)
     except InputError as error:
         raise InputError(str(error).replace(SPIECE, name)) from error
 
 
-def _read(data: bytes) -> Spiece:
+def _read(data: bytes, *, bytes_too: bool) -> Spiece:
     pieces: list[tuple[str, float, int]] = []
     character_map = b""
     for field, value in _fields(data, "the file"):
@@ -65,9 +66,10 @@ def _read(data: bytes) -> Spiece:
             for part, inside in _fields(_message(value, "its trainer"), "its trainer"):
                 if part == _TRAINER_ALGORITHM and isinstance(inside, int):
                     algorithm = inside
-                elif part == _TRAINER_BYTE_FALLBACK and inside:
+                elif part == _TRAINER_BYTE_FALLBACK and inside and not bytes_too:
                     raise InputError(
-                        f"{SPIECE}: `byte_fallback` must be false. Received: true, which is not supported."
+                        f"{SPIECE}: `byte_fallback` must be false. Received: true, which is not supported; "
+                        f"give {TOKENIZER}."
                     )
             if algorithm != _UNIGRAM:
                 received = _ALGORITHMS.get(algorithm, str(algorithm))

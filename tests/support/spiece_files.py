@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-NORMAL, UNKNOWN, CONTROL = 1, 2, 3
+NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
 SPECIAL = (("<pad>", 0.0, CONTROL), ("<unk>", 0.0, UNKNOWN), ("[CLS]", 0.0, CONTROL), ("[SEP]", 0.0, CONTROL))
 SPECIAL += (("[MASK]", 0.0, CONTROL),)
 XLMR_FRONT = (("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL))
@@ -56,14 +56,17 @@ def xlmr_model() -> bytes:
     return spiece_model((*XLMR_FRONT, *golden.pieces[5:]), normalizer=message(2, golden.character_map))
 
 
-def deberta_model(*, character_map: bool = True) -> bytes:
-    """An spm.model: the golden pieces behind those that DeBERTa's file begins with."""
+def deberta_model(*, character_map: bool = True, byte_fallback: bool = False) -> bytes:
+    """An spm.model: the golden pieces behind those that DeBERTa's file begins with, and the bytes of v3's file."""
     from models_tf.tokenizers.spiece_file import read_spiece
 
     golden = read_spiece((GOLDEN / "spiece.model").read_bytes())
     front = [("[PAD]", 0.0, CONTROL), ("[CLS]", 0.0, CONTROL), ("[SEP]", 0.0, CONTROL), ("[UNK]", 0.0, UNKNOWN)]
+    if byte_fallback:
+        front += [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
     normalizer = message(2, golden.character_map) if character_map else b""
-    return spiece_model((*front, *golden.pieces[5:]), normalizer=normalizer)
+    trainer = number(35, 1) if byte_fallback else b""
+    return spiece_model((*front, *golden.pieces[5:]), trainer=trainer, normalizer=normalizer)
 
 
 def spiece_model(

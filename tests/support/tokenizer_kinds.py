@@ -50,6 +50,7 @@ def kinds() -> Mapping[str, bytes]:
         "own map": _own_map(),
         "neither": _neither(),
         "deberta": _deberta(),
+        "deberta with bytes": _deberta(byte_fallback=True),
         "deberta of transformers 4": _deberta_of_transformers(
             normalizers.Strip(), normalizers.Precompiled(published_map()), normalizers.Replace(Regex(" {2,}"), " ")
         ),
@@ -267,8 +268,8 @@ def _neither() -> bytes:
     return _bytes(backend)
 
 
-def _deberta() -> bytes:
-    return Tokenizer.from_files({"spm.model": spiece_files.deberta_model()}).files()["tokenizer.json"]
+def _deberta(**changes: bool) -> bytes:
+    return Tokenizer.from_files({"spm.model": spiece_files.deberta_model(**changes)}).files()["tokenizer.json"]
 
 
 def _deberta_of_transformers(*steps: normalizers.Normalizer) -> bytes:
@@ -356,5 +357,5 @@ def names() -> Sequence[str]:
         "uncased", "cased", "cased without accents", "uncased with accents", "Chinese in words", "mpnet",
         "other prefix",
         "albert", "albert cased", "albert of transformers", "t5", "xlm-roberta", "flags", "ties", "own map", "neither",
-        "deberta", "deberta of transformers 4", "deberta of transformers 5", "NFKC",
+        "deberta", "deberta with bytes", "deberta of transformers 4", "deberta of transformers 5", "NFKC",
     )  # fmt: skip

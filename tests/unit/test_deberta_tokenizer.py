@@ -13,17 +13,21 @@ from support.spiece_files import deberta_model
 FILE = "spm.model"
 # `transformers` 5 puts NFC in place of the file's own table: without one both prepare a text alike.
 MODEL = deberta_model(character_map=False)
+WITH_BYTES = deberta_model(character_map=False, byte_fallback=True)
 PAGES = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))[:6]
 TEXTS = [line for page in PAGES for line in page.read_text(encoding="utf-8").splitlines() if line.strip()][:300]
 TEXTS += ["", " ", "the  film ", "a [MASK] b", "x[SEP]y", "\u00e9t\u00e9 \U0001f600", "(the) film", "[UNK] [PAD]"]
 
 
+def of_transformers(folder: Path, model: bytes) -> Any:
+    transformers = pytest.importorskip("transformers")
+    (folder / FILE).write_bytes(model)
+    return transformers.DebertaV2Tokenizer.from_pretrained(folder)
+
+
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    transformers = pytest.importorskip("transformers")
-    folder = tmp_path_factory.mktemp("deberta")
-    (folder / FILE).write_bytes(MODEL)
-    return transformers.DebertaV2Tokenizer.from_pretrained(folder)
+    return of_transformers(tmp_path_factory.mktemp("deberta"), MODEL)
 
 
 def test_pieces_keep_their_numbers_and_the_mask_comes_last() -> None:
@@ -37,6 +41,15 @@ def test_tokens_are_those_of_transformers(theirs: Any) -> None:
     ours = Tokenizer.from_files({FILE: MODEL})
     for text, pieces in zip(TEXTS, ours.pieces(TEXTS), strict=True):
         assert list(pieces.ids) == theirs(text, add_special_tokens=False)["input_ids"], text
+
+
+def test_a_file_with_bytes_gives_the_tokens_of_transformers(tmp_path: Path) -> None:
+    """v3's own file asks for bytes in place of unknown characters; the tokenizer of `transformers` does not do so."""
+    theirs, ours = of_transformers(tmp_path, WITH_BYTES), Tokenizer.from_files({FILE: WITH_BYTES})
+    texts = [*TEXTS, "\U0001f600", "a \U00013000 b", "\u65e5\u672c\u8a9e", "\u2603\u2603", "<0x0A> <0xE2>", "\x85"]
+    for text, pieces in zip(texts, ours.pieces(texts), strict=True):
+        assert list(pieces.ids) == theirs(text, add_special_tokens=False)["input_ids"], text
+    assert ours.unk_id in ours.pieces(["\U0001f600"])[0].ids
 
 
 def test_a_saved_tokenizer_json_gives_the_same_tokens(theirs: Any, tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def one_piece(data: bytes) -> bytes:
             spiece_model(trainer=number(3, 2)),
             "must be a Unigram model, as ALBERT's and XLM-RoBERTa's are. Received: one of BPE",
         ),
-        (spiece_model(trainer=number(35, 1)), "`byte_fallback` must be false"),
+        (spiece_model(trainer=number(35, 1)), "`byte_fallback` must be false. Received: true, which is not"),
         (spiece_model(normalizer=number(3, 0)), "`add_dummy_prefix` must be true"),
         (spiece_model(normalizer=message(2, b"\x10\x00")), "a character map that is cut"),
         (spiece_model(normalizer=message(2, struct.pack("<3I", 4, 1 << 30, 0))), "points outside of itself"),
@@ -223,6 +223,17 @@ def test_a_broken_file_is_one_clear_line(data: bytes, expected: str) -> None:
         tokenizer(data)
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_bytes_for_unknown_characters_work_in_tokenizer_json() -> None:
+    """It is the remedy that the refusal of `byte_fallback` names."""
+    document = json.loads(tokenizer().files()["tokenizer.json"])
+    scores = document["model"]["vocab"]
+    bytes_of = [f"<0x{byte:02X}>" for byte in range(256)]
+    document["model"] |= {"byte_fallback": True, "vocab": [*scores, *([name, 0.0] for name in bytes_of)]}
+    found = Tokenizer.from_files({"tokenizer.json": json.dumps(document).encode()})
+    shown = [found.token(number) for number in found.pieces(["\u2603"])[0].ids]
+    assert shown == ["\u2581", "<0xE2>", "<0x98>", "<0x83>"]
 
 
 def refusal(data: bytes) -> str | None:
