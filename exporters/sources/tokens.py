@@ -96,8 +96,10 @@ class TokenSource:
             checkpoint, record = _compressed(request, checkpoint, notes)
             if request.compression.prune_vocab:
                 tokenizer = Tokenizer.from_files(checkpoint.tokenizer_files, f"Checkpoint {request.checkpoint}")
-        if tokenizer is not None and (what := device_tokenizer.missing(tokenizer.document())):
-            notes.append(device_tokenizer.note(what))
+        if tokenizer is not None:
+            notes += tokenizer.embedding_notes(checkpoint.config.vocab_size)
+            if what := device_tokenizer.missing(tokenizer.document()):
+                notes.append(device_tokenizer.note(what))
         return cls(
             request=request,
             checkpoint=checkpoint,

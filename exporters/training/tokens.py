@@ -67,6 +67,8 @@ def train_tokens(
         student = students.stored_student(start, settings, labels, request.overrides)
         student = pruned.applied_to(student) if pruned else student
         tokenizer.check_embedding(student.config.vocab_size)
+        for note in tokenizer.embedding_notes(student.config.vocab_size):
+            progress.line(note)
     else:
         student = students.new_student(request.model, settings, tokenizer, labels, request.overrides)
     student = dataclasses.replace(student, tokenizer_files=files)

@@ -44,6 +44,7 @@ def keep_rows(network: Network, kept: Sequence[int]) -> Network:
 
 def keep_tokens(checkpoint: EncoderCheckpoint, kept: Collection[int]) -> EncoderCheckpoint:
     """A copy of the checkpoint with only these tokens, renumbered from 0 in the same order."""
+    _check_padding(checkpoint, kept)
     order = sorted({*kept, checkpoint.config.pad_id})
     network = Network(config=checkpoint.config, head=checkpoint.head, tensors=checkpoint.tensors)
     smaller = keep_rows(network, order)
@@ -54,6 +55,18 @@ def keep_tokens(checkpoint: EncoderCheckpoint, kept: Collection[int]) -> Encoder
         tokenizer_files=vocabulary.keep_tokens(checkpoint.tokenizer_files, order),
         document=renumbered(checkpoint.document, order),
     )
+
+
+def _check_padding(checkpoint: EncoderCheckpoint, kept: Collection[int]) -> None:
+    """config.json may pad with a spare row of the table, which no token has."""
+    pad_id = checkpoint.config.pad_id
+    if pad_id in kept:
+        return
+    tokens = Tokenizer.from_files(checkpoint.tokenizer_files).vocab_size
+    if pad_id >= tokens:
+        raise InputError(
+            f"config.json: `pad_token_id` must be one of the {tokens} tokens, to prune the others. Received: {pad_id}."
+        )
 
 
 def renumbered(document: dict[str, Any], kept: Sequence[int]) -> dict[str, Any]:
@@ -79,7 +92,7 @@ def in_vocabulary_of(teacher: EncoderCheckpoint, tokenizer: Tokenizer) -> Encode
     own = Tokenizer.from_files(teacher.tokenizer_files)
     numbers = [own.token_id(tokenizer.token(number)) for number in range(tokenizer.vocab_size)]
     kept = [number for number in numbers if number is not None]
-    if len(kept) < len(numbers) or own.vocab_size != teacher.config.vocab_size or own.pad_id not in kept:
+    if len(kept) < len(numbers) or not own.fits(teacher.config.vocab_size) or own.pad_id not in kept:
         return None
     if numbers[tokenizer.pad_id] != teacher.config.pad_id:
         raise InputError("Teacher and student must pad with one token. Received: two different ones.")

@@ -65,9 +65,9 @@ def other_tokenizer(
 
     Logits of whole texts and of words can be learned even so; anything with a place for each token cannot.
     """
-    same_size = teacher.config.vocab_size == tokenizer.vocab_size
+    rows = teacher.config.vocab_size
     own = Tokenizer.from_files(teacher.tokenizer_files, str(folder)) if teacher.tokenizer_files else None
-    if same_size and (own is None or own.same_vocabulary(tokenizer)):
+    if rows == tokenizer.vocab_size if own is None else own.fits(rows) and own.same_vocabulary(tokenizer):
         _check_positions(teacher, settings, folder)
         return None
     needs = _needs_one_vocabulary(settings)
@@ -75,10 +75,10 @@ def other_tokenizer(
         raise InputError(
             f"--teacher must have the student's vocabulary, {tokenizer.vocab_size} tokens"
             + (f", for {needs}" if needs else f", or a {VOCAB} of its own")
-            + f". Received: {folder} with {f'{teacher.config.vocab_size}' if not same_size else 'other tokens'}."
+            + f". Received: {folder} with {'other tokens' if rows == tokenizer.vocab_size else rows}."
             + (f" Remedy: --vocab {folder}." if own else "")
         )
-    own.check_embedding(teacher.config.vocab_size)
+    own.check_embedding(rows)
     return own
 
 

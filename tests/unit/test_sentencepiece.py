@@ -277,7 +277,9 @@ def test_a_changed_character_map_is_refused_or_harmless() -> None:
 def test_numbers_of_the_vocabulary_must_fit_the_embedding() -> None:
     tokenizer().check_embedding(len(PIECES))
     with pytest.raises(InputError, match=r"spiece\.model must have as many tokens"):
-        tokenizer().check_embedding(len(PIECES) + 1)
+        tokenizer().check_embedding(len(PIECES) - 1)
+    with pytest.raises(InputError, match=r"spiece\.model must have as many tokens"):
+        tokenizer().check_embedding(len(PIECES) + 10)
 
 
 def test_rows_of_no_text_are_special_tokens_only() -> None:

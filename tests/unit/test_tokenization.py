@@ -260,6 +260,33 @@ def test_a_vocabulary_of_another_size_than_the_embedding_is_refused_with_both_nu
     assert harm in message
 
 
+@pytest.mark.parametrize(
+    ("tokens", "rows", "fits"),
+    [
+        pytest.param(128_001, 128_100, True, id="DeBERTa-v3"),
+        pytest.param(250_002, 250_037, True, id="Multilingual MiniLM"),
+        pytest.param(31_102, 32_102, True, id="Italian BERT"),
+        pytest.param(28_996, 30_522, False, id="cased words beside the uncased BERT"),
+        pytest.param(30_522, 28_996, False, id="uncased words beside the cased BERT"),
+        pytest.param(30_523, 30_522, False, id="one token too many"),
+        pytest.param(60, 62, True, id="two of 62"),
+        pytest.param(60, 63, False, id="three of 63"),
+    ],
+)
+def test_a_few_spare_rows_are_accepted_and_another_vocabulary_is_not(tokens: int, rows: int, fits: bool) -> None:
+    tokenizer = tiny_tokenizer()
+    tokenizer.vocab_size = tokens
+    assert tokenizer.fits(rows) is fits
+    if fits:
+        tokenizer.check_embedding(rows)
+        (note,) = tokenizer.embedding_notes(rows)
+        assert f"{rows:,} rows for {tokens:,} tokens: {rows - tokens:,} of them have no token" in note
+        assert tokenizer.embedding_notes(tokens) == ()
+    else:
+        with pytest.raises(InputError, match="as many tokens as the word embedding has rows"):
+            tokenizer.check_embedding(rows)
+
+
 def test_a_length_without_room_for_text_is_refused() -> None:
     with pytest.raises(InputError, match="at least 3"):
         tiny_tokenizer().encode(["a"], max_len=2)
