@@ -3,7 +3,7 @@
 tokenizer.json decides where there is one; otherwise spiece.model (SentencePiece, see `spiece_backend.py`),
 sentencepiece.bpe.model (XLM-RoBERTa's, see `xlmr_backend.py`), spm.model (DeBERTa's, see `deberta_backend.py`),
 vocab.txt (WordPiece, see `wordpiece_backend.py`) or vocab.json with merges.txt (byte pairs, see `bpe_backend.py`), each
-with tokenizer_config.json.
+with tokenizer_config.json and the tokens that were added (`added_tokens.py`).
 """
 
 import json
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
 from models_tf.tokenizers import bpe_backend, deberta_backend, spiece_backend, wordpiece_backend, xlmr_backend
+from models_tf.tokenizers.added_tokens import add_tokens
 from models_tf.tokenizers.files import (
     DEBERTA_SPIECE,
     MERGES,
@@ -59,6 +60,13 @@ def make_backend(files: Mapping[str, bytes], source: str) -> MadeBackend:
         _apply_stated(backend, settings)
         special = _special_of_json(settings, kind, backend.get_vocab(with_added_tokens=True))
         return MadeBackend(backend=backend, kind=kind, file=TOKENIZER, special=special)
+    made = _from_own_files(files, settings, source)
+    add_tokens(made.backend, files, settings, made.special.values())
+    return made
+
+
+def _from_own_files(files: Mapping[str, bytes], settings: Mapping[str, Any], source: str) -> MadeBackend:
+    """From a vocabulary in the model's own form, without added tokens."""
     if SPIECE in files:
         special = _special(settings, spiece_backend.SPECIAL)
         backend = _from_spiece(files[SPIECE], settings, special)

@@ -21,6 +21,7 @@ from typing import Any
 
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
+from models_tf.tokenizers.added_tokens import read_numbers
 from models_tf.tokenizers.files import ADDED_TOKENS, SETTINGS, SPIECE_FILES, TOKENIZER, VOCAB
 from models_tf.tokenizers.spiece_file import SPACE
 from models_tf.tokenizers.tokenizer import Tokenizer
@@ -114,9 +115,7 @@ def keep_tokens(files: Mapping[str, bytes], kept: Collection[int]) -> dict[str, 
     if SETTINGS in found:
         found[SETTINGS] = _settings(found[SETTINGS], numbers)
     if ADDED_TOKENS in found:
-        added = parse_json(found[ADDED_TOKENS], f"{ADDED_TOKENS} must be JSON.")
-        if not isinstance(added, dict) or not all(isinstance(number, int) for number in added.values()):
-            raise InputError(f"{ADDED_TOKENS} must be an object of tokens and their numbers. Received: {added!r:.100}.")
+        added = read_numbers(found[ADDED_TOKENS])
         found[ADDED_TOKENS] = _dump({token: numbers[number] for token, number in added.items() if number in numbers})
     return found
 
