@@ -26,6 +26,8 @@ from models_tf.tokenizers.files import (
     VOCAB,
     XLMR_SPIECE,
 )
+from models_tf.tokenizers.json_checks import check_document
+from models_tf.tokenizers.refusals import refused_as
 from models_tf.tokenizers.spiece_file import read_spiece
 
 if TYPE_CHECKING:
@@ -156,16 +158,15 @@ def _from_json(data: bytes) -> "tuple[Backend, str]":
     document = parse_json(data, f"{TOKENIZER} must be JSON.")
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
         raise InputError(f"{TOKENIZER} must describe a tokenizer, with `model`. Received: something else.")
-    try:
+    check_document(document)
+    with refused_as(f"{TOKENIZER} must describe a tokenizer."):
         backend, kind = Backend.from_buffer(data), _MODELS.get(str(document["model"].get("type")), WORDPIECE)
         around = document.get("post_processor") or {}
         if name := _undefined(around):
             raise ValueError(f"a template with {name!r}, which is not among its `special_tokens`")
         if kind == WORDPIECE and around.get("type") == "RobertaProcessing":  # MPNet's
             backend.post_processor = wordpiece_backend.two_separators(tuple(around["cls"]), tuple(around["sep"]))
-        return backend, kind
-    except Exception as error:  # `tokenizers` raises nothing more specific
-        raise InputError(f"{TOKENIZER} must describe a tokenizer. Received: {_one_line(error)}.") from error
+    return backend, kind
 
 
 def _undefined(around: Mapping[str, Any]) -> str | None:
@@ -230,7 +231,3 @@ def _never_split(settings: Mapping[str, Any]) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"{SETTINGS}: `never_split` must be a list of tokens. Received: {names!r}.")
     return names
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".")

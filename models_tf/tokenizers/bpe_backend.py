@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from models_tf.checkpoints.json_text import parse_json
 from models_tf.errors import InputError
 from models_tf.tokenizers.files import MERGES, PIECES
+from models_tf.tokenizers.refusals import refused_as
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
@@ -22,11 +23,8 @@ def make_backend(pieces: bytes, merges: bytes, special: Mapping[str, str], *, ad
     from tokenizers import Tokenizer as Backend
 
     vocab, pairs = _read_pieces(pieces), _read_merges(merges)
-    try:
+    with refused_as(f"{MERGES} must hold pairs of pieces of {PIECES}."):
         backend = Backend(models.BPE(vocab=vocab, merges=pairs))
-    except Exception as error:  # `tokenizers` raises nothing more specific
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"{MERGES} must hold pairs of pieces of {PIECES}. Received: {reason}.") from error
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
     backend.decoder = decoders.ByteLevel()
     backend.add_special_tokens(

@@ -18,6 +18,7 @@ from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
 from models_tf.tokenizers.backend import SENTENCEPIECE, WORDPIECE, make_backend
 from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB, read_tokenizer_files
+from models_tf.tokenizers.refusals import refused_as
 from models_tf.tokenizers.spiece_file import read_spiece
 from models_tf.tokenizers.template import Template, read_template
 
@@ -33,6 +34,9 @@ _CHUNK = 4096
 # DeBERTa-v3's by 0.1 % of the rows, that of dbmdz's Italian BERT by 3.1 %. Above 4 % it is another model's vocabulary,
 # such as BERT's cased one beside the uncased model, where 5.0 % are left.
 _ROWS_PER_SPARE = 25
+# A word, and a hieroglyph that no vocabulary has.
+_FIRST = "a \U00013000"
+_FIRST_LENGTH = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,9 +109,22 @@ class Tokenizer:
         made = make_backend(files, source)
         spiece = files.get(SPIECE, b"") if made.kind == SENTENCEPIECE else b""
         found = cls(made.backend, made.special, made.file, kind=made.kind, spiece=spiece)
+        found._try()
         if made.file == TOKENIZER and spiece:
             _check_one_vocabulary(spiece, found.tokens)
         return found
+
+    def _try(self) -> None:
+        """Encodes a first text: some wrong files give a tokenizer that fails at any text, or with an unknown token."""
+        with refused_as(f"{self._source} must describe a tokenizer that splits any text."):
+            largest = max(
+                int(self.encode([_FIRST], pair, max_len=_FIRST_LENGTH)[IDS].max()) for pair in (None, [_FIRST])
+            )
+        if largest >= self.vocab_size:
+            raise InputError(
+                f"{self._source} must put in tokens of its own vocabulary. "
+                f"Received: number {largest} of {self.vocab_size} tokens."
+            )
 
     @classmethod
     def from_folder(cls, folder: Path) -> "Tokenizer":
