@@ -162,23 +162,9 @@ def _from_json(data: bytes) -> "tuple[Backend, str]":
     with refused_as(f"{TOKENIZER} must describe a tokenizer."):
         backend, kind = Backend.from_buffer(data), _MODELS.get(str(document["model"].get("type")), WORDPIECE)
         around = document.get("post_processor") or {}
-        if name := _undefined(around):
-            raise ValueError(f"a template with {name!r}, which is not among its `special_tokens`")
         if kind == WORDPIECE and around.get("type") == "RobertaProcessing":  # MPNet's
             backend.post_processor = wordpiece_backend.two_separators(tuple(around["cls"]), tuple(around["sep"]))
     return backend, kind
-
-
-def _undefined(around: Mapping[str, Any]) -> str | None:
-    """A special token of a template that the template does not number: `tokenizers` reads it, and ends the process with
-    the first text.
-    """
-    for part in around.get("processors", [around]):
-        pieces = [*part.get("single", ()), *part.get("pair", ())]
-        names = [piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece]
-        if missing := [name for name in names if name not in part["special_tokens"]]:
-            return str(missing[0])
-    return None
 
 
 def _apply_stated(backend: "Backend", settings: Mapping[str, Any]) -> None:

@@ -97,8 +97,9 @@ class Tokenizer:
         self.sep_id = numbered[special["sep"]]
         if backend.post_processor is None:
             backend.post_processor = _template((special["cls"], self.cls_id), (special["sep"], self.sep_id))
-        self.single = read_template(backend, self.tokens, source, pairs=False)
-        self.pair = read_template(backend, self.tokens, source, pairs=True)
+        with refused_as(f"{source} must describe a tokenizer that splits any text."):
+            self.single = read_template(backend, self.tokens, source, pairs=False)
+            self.pair = read_template(backend, self.tokens, source, pairs=True)
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes], source: str = "The checkpoint") -> "Tokenizer":
