@@ -37,7 +37,7 @@ def note(what: str) -> str:
 
 
 def check(path: Path, command: str) -> None:
-    """Refuses an export whose description, model.json, names a task that only Python has, or whose tokenizer has."""
+    """Refuses an export whose task, in model.json, or whose tokenizer the libraries for devices do not have."""
     document = _read(path)
     if document.get("task") == EMBEDDING:
         raise InputError(
