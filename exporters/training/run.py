@@ -10,6 +10,8 @@ from exporters.training.request import TrainRequest
 from exporters.training.result import TrainResult
 from models_tf import extras
 from models_tf.errors import InputError, naming_fields
+from models_tf.folders import manifest
+from models_tf.folders.trial import check_writable
 from models_tf.training.token_settings import TokenSettings
 
 if TYPE_CHECKING:
@@ -58,11 +60,10 @@ def train(
         folder = TrainingFolder(
             place.output, force=request.force, resume=request.resume, files=files, inputs=request.inputs
         )
-        log = log_folder(request) if place.workers.is_chief else None
-        if log is not None:
-            watching.append(_log(log, folder))
         how: dict[str, Any] = {"callbacks": watching, "workers": place.workers}
         with folder:
+            if place.workers.is_chief and request.tensorboard is not None:
+                watching.append(_log(request, folder))
             if isinstance(settings, TokenSettings):
                 from exporters.training.tokens import train_tokens
 
@@ -72,20 +73,16 @@ def train(
             return TrainResult.of(train_projection(request, settings, folder, progress, **how))
 
 
-def log_folder(request: TrainRequest) -> Path | None:
-    """Where the log for TensorBoard goes: inside of the output, if no folder was named."""
-    if request.tensorboard is None:
-        return None
-    place = Path(request.tensorboard) if request.tensorboard else request.output / LOG_FOLDER
-    if place.exists() and not place.is_dir():
-        raise InputError(f"--tensorboard must be a folder. Received: {place} (a file).")
-    return place
-
-
-def _log(place: Path, folder: "TrainingFolder") -> Any:
+def _log(request: TrainRequest, folder: "TrainingFolder") -> Any:
+    """The log for TensorBoard: inside of the output, if no folder was named."""
     from models_tf.training.event_log import EventLog
 
-    return EventLog(place, is_open=lambda: folder.has_files, wrote=lambda: folder.add_files_below(place))
+    place = Path(request.tensorboard) if request.tensorboard else folder.path / LOG_FOLDER
+    if place.exists() and not place.is_dir():
+        raise InputError(f"--tensorboard must be a folder. Received: {place} (a file).")
+    manifest.check_apart(place, request.inputs, flag="--tensorboard", may_contain=True)
+    check_writable(place, "--tensorboard")
+    return EventLog(place, is_open=lambda: folder.has_files, wrote=folder.add_files)
 
 
 def _callbacks(given: Any) -> list[Any]:

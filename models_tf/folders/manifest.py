@@ -174,19 +174,26 @@ def check_replaceable(folder: Path, *, flag: str = "--output") -> None:
         )
 
 
-def check_apart(output: Path, inputs: Iterable[tuple[str, str | os.PathLike[str] | None]]) -> None:
+def check_apart(
+    output: Path,
+    inputs: Iterable[tuple[str, str | os.PathLike[str] | None]],
+    *,
+    flag: str = "--output",
+    may_contain: bool = False,
+) -> None:
     """Refuse an output that is one of the `inputs` (flag and path), or contains it, or lies inside an input folder.
 
-    What does not exist here, such as a model's name on a hub, is safe and is not looked at.
+    What does not exist here, such as a model's name on a hub, is safe and is not looked at. A folder to which files are
+    only added `may_contain` inputs.
     """
     target = real_path(output)
-    for flag, given in inputs:
+    for read, given in inputs:
         if given is None or not os.path.lexists(given):
             continue
         source = real_path(given)
         if source == target:
-            raise InputError(f"--output must not be {flag} itself. Received: {output} for both.")
-        if target in source.parents:
-            raise InputError(f"--output must not contain {flag}. Received: {output}, which contains {given}.")
+            raise InputError(f"{flag} must not be {read} itself. Received: {output} for both.")
+        if target in source.parents and not may_contain:
+            raise InputError(f"{flag} must not contain {read}. Received: {output}, which contains {given}.")
         if source in target.parents and source.is_dir():
-            raise InputError(f"--output must not lie inside {flag}. Received: {output}, which is inside {given}.")
+            raise InputError(f"{flag} must not lie inside {read}. Received: {output}, which is inside {given}.")

@@ -18,16 +18,17 @@ from models_tf.folders import open_folders
 
 STEP = "step"
 # What TensorFlow puts around a message.
-_FRAMING = re.compile(r"\{\{.*?\}\}|\[Op:.*?\]")
+_FRAMING = re.compile(r"\{\{.*?\}\}|\[Op:.*?\]( name:)?")
+_FILES = "events.out.tfevents.*"
 
 
 class EventLog(keras.callbacks.Callback):
     """Writes into `folder` as soon as it is `open`; what comes earlier is kept until then.
 
-    `wrote` is called once there are files. A resumed training goes on in a file beside the first one.
+    `wrote` gets the files of this log once there are some. A resumed training goes on in a file beside the first one.
     """
 
-    def __init__(self, folder: Path, *, is_open: Callable[[], bool], wrote: Callable[[], None]) -> None:
+    def __init__(self, folder: Path, *, is_open: Callable[[], bool], wrote: Callable[[set[Path]], None]) -> None:
         super().__init__()
         self.folder, self._is_open, self._wrote = folder, is_open, wrote
         self._waiting: list[tuple[str, float, int]] = []
@@ -55,8 +56,9 @@ class EventLog(keras.callbacks.Callback):
             return
         with self._writable():
             if self._writer is None:
+                before = set(self.folder.glob(_FILES))
                 self._writer = tf.summary.create_file_writer(str(self.folder))
-                self._wrote()
+                self._wrote(set(self.folder.glob(_FILES)) - before)
             with self._writer.as_default():
                 for tag, value, at in self._waiting:
                     tf.summary.write(tag, tf.constant(value, tf.float32), step=at, metadata=self._metadata)

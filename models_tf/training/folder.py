@@ -5,7 +5,7 @@ It grows in place, so that a stopped training keeps its best checkpoint and can 
 """
 
 import contextlib
-import tempfile
+import itertools
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,8 @@ from models_tf.errors import InputError
 from models_tf.folders import manifest, open_folders
 from models_tf.folders.output_folder import Inputs
 from models_tf.folders.output_path import check_path
+from models_tf.folders.real_path import real_path
+from models_tf.folders.trial import check_writable
 from models_tf.training.state import Position, save_state
 
 PROJECTION_FILES = (checkpoint.CONFIG_FILE, checkpoint.WEIGHTS_FILE, checkpoint.LABELS_FILE)
@@ -84,16 +86,7 @@ class TrainingFolder:
             manifest.check_replaceable(path)
             names = {*(manifest.read(path) or ()), manifest.FILE}  # what grows here has the hidden one
             self._replaced = {name: (path / name).stat().st_ino for name in names if (path / name).is_file()}
-        try:
-            self._make_folder()
-            with tempfile.TemporaryFile(dir=path):
-                pass
-        except OSError as error:
-            raise InputError(
-                f"The output folder {path} cannot be written: {error.strerror or error}. Choose another --output."
-            ) from error
-        finally:
-            self._remove_if_empty()
+        check_writable(path, "--output")
 
     def _check_resumed(self) -> None:
         state = self.path / STATE_FILE
@@ -146,10 +139,12 @@ class TrainingFolder:
         """Whether something was written that stays."""
         return self._has_state or self._has_checkpoint
 
-    def add_files_below(self, place: Path) -> None:
-        """Files that a library has written into the folder `place`, if that is inside: they count as ours."""
-        if self.path in place.parents:
-            names = {path.relative_to(self.path).as_posix() for path in place.iterdir()}
+    def add_files(self, paths: Collection[Path]) -> None:
+        """Files that a library has written: those inside of the folder count as ours."""
+        here = real_path(self.path)
+        places = [real_path(path) for path in paths]
+        names = {place.relative_to(here).as_posix() for place in places if here in place.parents}
+        if names:
             self._names |= names
             manifest.add(self.path, COMMAND, names)
 
@@ -202,10 +197,16 @@ class TrainingFolder:
             path = self.path / name
             if path.is_file() and path.stat().st_ino == inode:
                 path.unlink()
-                if path.parent != self.path and not any(path.parent.iterdir()):
-                    path.parent.rmdir()
+                self._remove_empty_above(path)
         self._replaced = {}
         write_files(self.path, {manifest.GROWING: manifest.names_only(COMMAND, self._names)})
+
+    def _remove_empty_above(self, path: Path) -> None:
+        """Removes the folders around a file, up to this one, that hold nothing any more."""
+        for parent in itertools.takewhile(lambda parent: parent != self.path, path.parents):
+            if any(parent.iterdir()):
+                return
+            parent.rmdir()
 
     def _make_folder(self) -> None:
         missing = [path for path in (self.path, *self.path.parents) if not path.exists()]

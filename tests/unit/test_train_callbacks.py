@@ -13,6 +13,7 @@ from exporters import TrainRequest
 from exporters import train as train_model
 from models_tf.errors import InputError
 from models_tf.folders import manifest
+from support.export_command import everything_under
 from support.token_training import BERT_SIZES, KilledAt, KilledError, Lines, overrides, write_task
 
 SGNN = ("hidden_size=6", "hidden_layers=2", "projection.feature_size=16")
@@ -152,6 +153,35 @@ def test_the_log_has_losses_scores_and_rates_and_goes_on_after_a_resume(files: P
     assert manifest.first_stranger(out) is None
 
 
+def test_only_files_of_the_log_count_as_ours(files: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(KilledError):
+        train_model(request(files, out, tensorboard="", save_minutes=0), progress=KilledAt(STEPS + 2))
+    (out / "tensorboard" / "notes.txt").write_text("the user's")
+    (out / "tensorboard" / "plugins").mkdir()
+    train_model(request(files, out, tensorboard="", resume=True, save_minutes=0))
+    assert sorted(manifest.strangers(out)) == ["tensorboard/notes.txt", "tensorboard/plugins"]
+    with pytest.raises(InputError, match=r"which holds tensorboard/notes.txt, a file it does not know"):
+        train_model(request(files, out, force=True))
+
+
+@pytest.mark.parametrize("place", ["{out}", "{out}/logs/first", "{link}/logs", "../{here}/out/logs"])
+def test_a_log_inside_of_the_output_is_found_however_it_is_named(
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out, link = Path("out"), tmp_path / "link"
+    link.symlink_to(tmp_path / "out")
+    log = place.format(out=tmp_path / "out", link=link, here=tmp_path.name)
+    out.mkdir()  # what a link leads to must exist
+    train_model(request(files, out, tensorboard=log, epochs=1))
+    assert list(Path(log).glob("events*"))
+    assert manifest.first_stranger(out) is None
+    train_model(request(files, out, force=True, epochs=1))
+    assert not list(out.rglob("events*"))
+    assert manifest.first_stranger(out) is None
+
+
 def test_a_log_may_go_elsewhere_but_not_into_a_file(files: Path, tmp_path: Path) -> None:
     train_model(request(files, tmp_path / "out", tensorboard=str(tmp_path / "runs"), epochs=1))
     assert events(tmp_path / "runs")
@@ -160,11 +190,50 @@ def test_a_log_may_go_elsewhere_but_not_into_a_file(files: Path, tmp_path: Path)
     assert not (tmp_path / "more").exists()
 
 
-def test_a_log_that_cannot_be_written_is_one_line_and_the_training_can_go_on(files: Path, tmp_path: Path) -> None:
-    place = files / "train.tsv" / "runs"  # below a file
+def test_a_log_does_not_go_into_what_is_read(files: Path, tmp_path: Path) -> None:
+    train_model(request(files, tmp_path / "teacher", epochs=1))
+    before = everything_under(tmp_path / "teacher")
+    for place, word in (("teacher", "be `teacher` itself"), ("teacher/logs", "lie inside `teacher`")):
+        with pytest.raises(InputError, match=f"`tensorboard` must not {word}"):
+            train_model(
+                request(files, tmp_path / "out", teacher=[tmp_path / "teacher"], tensorboard=str(tmp_path / place))
+            )
+    assert everything_under(tmp_path / "teacher") == before
+    # Files are only added: a folder around what is read may hold the log.
+    train_model(request(files, tmp_path / "out", teacher=[tmp_path / "teacher"], tensorboard=str(tmp_path), epochs=1))
+
+
+@pytest.mark.parametrize("place", ["train.tsv/logs", "/proc/logs"])
+def test_a_log_that_cannot_be_written_is_found_before_anything_is_trained(
+    files: Path, tmp_path: Path, place: str
+) -> None:
+    progress = Lines()
+    with pytest.raises(InputError, match=r"^The folder .*logs cannot be written: .*Choose another `tensorboard`\.$"):
+        train_model(request(files, tmp_path / "out", tensorboard=str(files / place)), progress=progress)
+    assert progress.lines == []
+    assert not (tmp_path / "out").exists()
+
+
+class PutsAFile(keras.callbacks.Callback):
+    """In the place of a folder that could be written before."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__()
+        self.place = place
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        self.place.write_text("")
+
+
+def test_a_log_that_can_no_longer_be_written_is_one_line_and_the_training_can_go_on(
+    files: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "runs"
     with pytest.raises(
         InputError, match=r"must be a folder that can be written. Received: .*Go on with `resume`"
     ) as said:
-        train_model(request(files, tmp_path / "out", tensorboard=str(place), epochs=1))
-    assert not re.search(r"\n|\{\{|\[Op:", str(said.value))
+        train_model(
+            request(files, tmp_path / "out", tensorboard=str(place / "logs"), epochs=1), callbacks=[PutsAFile(place)]
+        )
+    assert not re.search(r"\n|\{\{|\[Op:|name:", str(said.value))
     assert train_model(request(files, tmp_path / "out", resume=True, epochs=1)).epochs == 1
