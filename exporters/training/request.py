@@ -187,6 +187,12 @@ class TrainRequest:
                 "--distribute is not for trainings that choose weights or tokens on the way. "
                 f"Received: it with {other}."
             )
+        if self.compression and self.compression.needs_gradients:
+            other = "--prune-ffn" if self.compression.prune_ffn else "--prune-heads"
+            raise InputError(
+                "--distribute is not for a compression that measures importance by gradients. "
+                f"Received: it with {other}. Remedy: `export-mobile compress` first, then train its output."
+            )
 
     def _check_projection(self) -> None:
         if self.features is not None and self.features not in FEATURES:

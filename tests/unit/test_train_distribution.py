@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from exporters import TrainRequest
+from exporters import Compression, TrainRequest
 from exporters.errors import WorkerError
 from exporters.training.agreement import agree
 from exporters.training.cluster import Cluster
@@ -31,6 +31,7 @@ from support.token_training import Lines, write_task
 
 TWO = {"worker": ["127.0.0.1:2222", "127.0.0.1:2223"]}
 QUICK = ("tags", "prado")
+PRUNED: dict[str, Any] = {"distribute": "mirrored", "model": "bert", "checkpoint": "x"}
 
 
 @contextlib.contextmanager
@@ -169,12 +170,24 @@ def test_the_chief_is_the_one_named_so_or_the_first_worker() -> None:
         ({"distribute": "everywhere"}, "`distribute` must be one of mirrored, workers"),
         ({"distribute": "workers", "model": "bert", "checkpoint": "x", "movement": "topk"}, "with `movement`"),
         ({"distribute": "mirrored", "model": "powerbert", "checkpoint": "x"}, "with `model` powerbert"),
+        (
+            {**PRUNED, "compression": Compression(prune_heads=0.5)},
+            "with `prune_heads`. Remedy: `export-mobile compress`",
+        ),
+        ({**PRUNED, "compression": Compression(prune_ffn=0.5)}, "with `prune_ffn`. Remedy: `export-mobile compress`"),
     ],
 )
-def test_what_cannot_be_distributed_is_refused_in_one_line(fields: dict[str, str], line: str) -> None:
+def test_what_cannot_be_distributed_is_refused_in_one_line(fields: dict[str, Any], line: str) -> None:
     with pytest.raises(InputError) as caught:
         TrainRequest(train="a.tsv", dev="b.tsv", output="out", **fields)  # type: ignore[arg-type]
     assert line in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_compression_without_gradients_can_be_distributed() -> None:
+    chosen = Compression(prune_heads=0.5, head_importance="random", drop_layers="contribution:1", prune_vocab=True)
+    request = TrainRequest(train="a.tsv", dev="b.tsv", output="out", **PRUNED, compression=chosen)  # type: ignore[arg-type]
+    assert request.compression is chosen
 
 
 @pytest.mark.slow
