@@ -67,7 +67,7 @@ class _Teachers:
     """The teachers that the settings name: all are loaded and checked before any of them answers."""
 
     def __init__(self, settings: TrainingSettings, examples: Any, *, multi_label: bool) -> None:
-        from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
+        from models_tf.training.teacher import CheckpointTeacher, StoredTeacher
         from models_tf.training.text_teacher import TextTeacher, is_token_model
 
         labels, self.examples = list(examples.labels), examples
@@ -76,7 +76,7 @@ class _Teachers:
         self.of_tokens = [
             TextTeacher(folder, labels, multi_label=multi_label) for folder in settings.teacher if folder not in folders
         ]
-        self.others: list[Any] = [CheckpointTeachers([folder], labels, *self.answer) for folder in folders]
+        self.others: list[Any] = [CheckpointTeacher(folder, labels, *self.answer) for folder in folders]
         if settings.teacher_logits:
             shape = examples.rows, len(labels)
             self.others.append(StoredTeacher(settings.teacher_logits, *shape, *self.answer, origin=examples.origin))

@@ -62,7 +62,7 @@ def train_tokens(
     if teacher and place:
         teacher = token_teacher.with_students_vocabulary(teacher, tokenizer, settings)
         other = token_teacher.other_tokenizer(teacher, tokenizer, settings, place)
-        order = token_teacher.label_order(teacher, labels, place)
+        order = token_teacher.order_of(teacher, labels, settings, place)
     if start is not None:
         student = students.stored_student(start, settings, labels, request.overrides)
         student = pruned.applied_to(student) if pruned else student

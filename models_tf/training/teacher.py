@@ -1,8 +1,7 @@
 """Teachers: what a student learns beside the labels.
 
-Trained checkpoints, whose averaged probabilities are computed on the clean text whatever typos the student's copy has:
-of projection models in every batch, of token models before the training (`text_teacher.py`). Or logits that another
-program has computed for every row.
+Trained checkpoints, which read the clean text whatever typos the student's copy has: projection models in every batch,
+token models before the training (`text_teacher.py`). Or logits that another program has computed for every row.
 """
 
 from collections.abc import Sequence
@@ -14,9 +13,9 @@ import tensorflow as tf
 
 from models_tf.checkpoints import projection as checkpoint
 from models_tf.errors import InputError
-from models_tf.tasks.rows import shorten
 from models_tf.training.features import project
 from models_tf.training.row_file import RowFile
+from models_tf.training.teacher_labels import label_order
 
 # Rows of stored logits looked at together: a file of any size is checked in little memory.
 _CHECKED_ROWS = 65_536
@@ -30,27 +29,20 @@ class Teacher(Protocol):
         ...
 
 
-class CheckpointTeachers:
-    def __init__(self, folders: Sequence[Path], labels: Sequence[str], temperature: float, multi_label: bool) -> None:
-        self.models = []
+class CheckpointTeacher:
+    """A projection model."""
+
+    def __init__(self, folder: Path, labels: Sequence[str], temperature: float, multi_label: bool) -> None:
+        loaded = checkpoint.load(folder)
+        several = loaded.config.multi_label
+        self.order = label_order(folder, loaded.labels, labels, several=several, multi_label=multi_label)
         self.temperature, self.multi_label = temperature, multi_label
-        for folder in folders:
-            loaded = checkpoint.load(folder)
-            if loaded.labels != list(labels):
-                raise InputError(
-                    f"--teacher must know the labels of the training file, {shorten(labels)}. "
-                    f"Received: {folder} with {shorten(loaded.labels)}. Remedy: name them alike."
-                )
-            model = checkpoint.build(loaded)
-            model.trainable = False
-            self.models.append(model)
+        self.model = checkpoint.build(loaded)
+        self.model.trainable = False
 
     def probabilities(self, texts: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:  # noqa: ARG002 - the protocol's
-        answers = []
-        for model in self.models:
-            logits = model.features_to_logits(project(texts, model.config))
-            answers.append(_activate(logits / self.temperature, self.multi_label))
-        return tf.add_n(answers) / len(answers)
+        logits = self.model.features_to_logits(project(texts, self.model.config))
+        return _activate(tf.gather(logits, self.order, axis=-1) / self.temperature, self.multi_label)
 
 
 class AveragedTeachers:

@@ -19,7 +19,6 @@ from models_tf.encoder.heads import CLASSIFICATION
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
-from models_tf.tasks.rows import number_labels, shorten
 from models_tf.tokenizers.files import VOCAB
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training import teacher_cache
@@ -27,6 +26,7 @@ from models_tf.training.batches import Examples
 from models_tf.training.folder import TrainingFolder
 from models_tf.training.progress import Progress, tell_rows
 from models_tf.training.row_file import RowFile
+from models_tf.training.teacher_labels import label_order
 
 CACHE_NAME = "logits_{number}"
 # Rows tokenized together, so that a file of any size needs little memory.
@@ -45,12 +45,11 @@ class TextTeacher:
         loaded = checkpoint.load(folder)
         if loaded.head.kind != CLASSIFICATION or len(loaded.labels) < 2:
             raise InputError(f"--teacher must be a model for classification. Received: {folder}, {loaded.head.kind}.")
-        if (loaded.problem_type == MULTI_LABEL) != multi_label:
-            wanted = "several labels" if multi_label else "one label"
-            raise InputError(f"--teacher must give {wanted} a row, as the student. Received: {folder}, which does not.")
+        several = loaded.problem_type == MULTI_LABEL
+        self.order = label_order(folder, loaded.labels, labels, several=several, multi_label=multi_label)
         if not loaded.tokenizer_files:
             raise InputError(f"--teacher must have its {VOCAB}. Received: {folder} without.")
-        self.loaded, self.order = loaded, _order(loaded.labels, labels, folder)
+        self.loaded = loaded
         self.tokenizer = Tokenizer.from_files(loaded.tokenizer_files, str(folder))
         self.tokenizer.check_embedding(loaded.config.vocab_size)
 
@@ -75,17 +74,3 @@ class TextTeacher:
             yield predict(inputs)[LOGITS][:, self.order]
             done += len(part)
             tell_rows(progress, "teacher", done, total)
-
-
-def _order(known: Sequence[str], labels: Sequence[str], folder: Path) -> list[int]:
-    """The teacher's number of each of the student's labels; all of both must be matched."""
-    try:
-        order, _ = number_labels([(label, 0) for label in labels], known, "")
-    except InputError:
-        order = []
-    if sorted(order) != list(range(len(known))):
-        raise InputError(
-            f"--teacher must know the labels of the training file, {shorten(labels)}. "
-            f"Received: {folder} with {shorten(known)}. Remedy: name them alike."
-        )
-    return order

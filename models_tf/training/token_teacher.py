@@ -18,13 +18,14 @@ from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
 from models_tf.tasks import CLASSIFICATION, REGRESSION, SENTENCE_ORDER, TOKEN_CLASSIFICATION
-from models_tf.tasks.rows import TaskRows, shorten
+from models_tf.tasks.rows import TaskRows
 from models_tf.tokenizers.files import VOCAB
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training import teacher_cache
 from models_tf.training.folder import TrainingFolder
 from models_tf.training.progress import Progress, tell_rows
 from models_tf.training.row_file import RowFile
+from models_tf.training.teacher_labels import label_order
 from models_tf.training.token_settings import HEAD_OF_TASK, TokenSettings
 from models_tf.training.transfer_settings import NONE
 from models_tf.training.windows import WindowedRows
@@ -52,9 +53,6 @@ def load_teacher(folder: Path, settings: TokenSettings) -> EncoderCheckpoint:
             f"--teacher must be a model for {task}. Received: {folder}, a {teacher.head.kind} model"
             + (f" with {len(teacher.labels)} labels." if teacher.labels else ".")
         )
-    if (teacher.problem_type == MULTI_LABEL) != settings.multi_label:
-        wanted, received = ("several labels", "one") if settings.multi_label else ("one label", "several")
-        raise InputError(f"--teacher must give a text {wanted}, as the student does. Received: {folder}, {received}.")
     return teacher
 
 
@@ -115,16 +113,14 @@ def _check_positions(teacher: EncoderCheckpoint, settings: TokenSettings, folder
         )
 
 
-def label_order(teacher: EncoderCheckpoint, labels: Sequence[str], folder: Path) -> list[int]:
+def order_of(teacher: EncoderCheckpoint, labels: Sequence[str], settings: TokenSettings, folder: Path) -> list[int]:
     """The teacher's number of each of the student's labels."""
     if teacher.head.kind == BASE:
         return []
-    if sorted(teacher.labels) != sorted(labels):
-        raise InputError(
-            f"--teacher must know the labels of the training file, {shorten(labels)}. "
-            f"Received: {folder} with {shorten(teacher.labels)}. Remedy: name them alike."
-        )
-    return [teacher.labels.index(label) for label in labels]
+    if settings.task == REGRESSION:
+        labels = teacher.labels  # one number, whatever it is called
+    several = teacher.problem_type == MULTI_LABEL
+    return label_order(folder, teacher.labels, labels, several=several, multi_label=settings.multi_label)
 
 
 def teach(

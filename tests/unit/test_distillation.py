@@ -210,9 +210,7 @@ def test_a_texts_teacher_answers_as_its_model_with_labels_in_the_files_order(
     np.testing.assert_array_equal(by_number, by_name[:, ::-1])
     right = [int(row.label) == answer for row, answer in zip(file.rows(), by_number.argmax(1), strict=True)]
     assert np.mean(right) > 0.9
-    with pytest.raises(
-        InputError, match=r"--teacher must know the labels of the training file, a, b. Received: .*negative"
-    ):
+    with pytest.raises(InputError, match=r"--teacher must know the student's labels, a, b. Received: .*negative"):
         logits(["a", "b"])
 
 
@@ -250,5 +248,5 @@ def test_a_projection_model_has_no_inside_to_compare(files: Path, teacher: Path,
 
 
 def test_a_bert_with_one_label_a_row_does_not_teach_several(files: Path, teacher: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="`teacher` must give several labels a row"):
+    with pytest.raises(InputError, match="`teacher` must give a text several labels"):
         train(files, tmp_path / "out", teacher=[teacher], multi_label=True, model="prado")

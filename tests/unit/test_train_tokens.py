@@ -361,7 +361,7 @@ def test_a_teacher_that_does_not_fit_is_refused(
     rows = [(sentence(generator, number % 2), "xyz"[number % 3]) for number in range(30)]
     write_tsv(tmp_path / "three.tsv", "sentence\tlabel", rows)
     other = {"train": tmp_path / "three.tsv", "dev": tmp_path / "three.tsv"}
-    with pytest.raises(InputError, match=r"`teacher` must know the labels of the training file, x, y, z. Received: .*"):
+    with pytest.raises(InputError, match=r"`teacher` must know the student's labels, x, y, z. Received: .*"):
         train(files, tmp_path / "out", **other, teacher=[teacher])
     with pytest.raises(InputError, match="`teacher` must be a model for token-classification"):
         train(files, tmp_path / "out", task="token-classification", teacher=[teacher])

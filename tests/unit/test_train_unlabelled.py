@@ -231,7 +231,7 @@ def test_texts_without_a_teacher_are_refused(files: Path, tmp_path: Path) -> Non
 def test_a_teacher_with_other_labels_is_refused(files: Path, tmp_path: Path) -> None:
     for name in ("train", "dev"):
         (tmp_path / f"{name}.tsv").write_text((files / f"{name}.tsv").read_text().replace("music", "noise"))
-    with pytest.raises(InputError, match=r"`teacher` must know the labels of the training file"):
+    with pytest.raises(InputError, match=r"`teacher` must know the student's labels"):
         train(tmp_path, tmp_path / "out", teacher=[files / "teacher"], unlabelled=files / "texts.txt")
     assert not (tmp_path / "out").exists()
 

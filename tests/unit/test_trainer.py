@@ -22,7 +22,7 @@ from models_tf.sgnn.config import SgnnConfig
 from models_tf.sgnn.model import Sgnn
 from models_tf.training.progress import Progress
 from models_tf.training.seeds import batch_seed, step_seed
-from models_tf.training.teacher import CheckpointTeachers, StoredTeacher
+from models_tf.training.teacher import CheckpointTeacher, StoredTeacher
 from support.token_training import Lines
 
 SIZES = {
@@ -84,7 +84,7 @@ def test_a_teacher_reads_a_batch_of_empty_texts(tmp_path: Path) -> None:
     weights = checkpoint.tensors(Sgnn(config))
     saved = checkpoint.ProjectionCheckpoint(model_name="sgnn", config=config, labels=["x", "y"], weights=weights)
     checkpoint.save(tmp_path, saved)
-    found = CheckpointTeachers([tmp_path], ["x", "y"], 1.0, False).probabilities(tf.constant([b"", b""]), None)
+    found = CheckpointTeacher(tmp_path, ["x", "y"], 1.0, False).probabilities(tf.constant([b"", b""]), None)
     np.testing.assert_allclose(tf.reduce_sum(found, -1), [1, 1], rtol=1e-5)
 
 
