@@ -57,7 +57,7 @@ def train_projection(
     teacher = teachers.teach(folder, progress)
     learner = ProjectionLearner(model, entry.name, examples, settings=settings, folder=folder, teacher=teacher)
     how: dict[str, Any] = {"settings": settings, "folder": folder, "progress": progress}
-    trainer = Trainer(learner, **how, callbacks=callbacks, workers=workers)
+    trainer = Trainer(learner, **how, callbacks=callbacks, workers=workers, teachers=teachers.files)
     if teachers.of_tokens and not folder.resume:
         trainer.save_state()  # the teachers' work can be resumed from the start
     return trainer.run()
@@ -77,6 +77,7 @@ class _Teachers:
             TextTeacher(folder, labels, multi_label=multi_label) for folder in settings.teacher if folder not in folders
         ]
         self.others: list[Any] = [CheckpointTeacher(folder, labels, *self.answer) for folder in folders]
+        self.files = [path for one in (*self.of_tokens, *self.others) for path in one.files]
         if settings.teacher_logits:
             shape = examples.rows, len(labels)
             self.others.append(StoredTeacher(settings.teacher_logits, *shape, *self.answer, origin=examples.origin))

@@ -1,7 +1,9 @@
 """How to train, apart from the model's own config: what the loop needs, and what each kind of model adds."""
 
 import dataclasses
+import hashlib
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -67,9 +69,11 @@ class LoopSettings:
         """The updates of the weights in an epoch of `batches`; the last one may have fewer of them."""
         return math.ceil(batches / self.accumulate)
 
-    def data_digests(self) -> dict[str, str]:
-        """The SHA-256 of each file with rows, by field."""
+    def data_digests(self, teachers: Iterable[Path] = ()) -> dict[str, str]:
+        """The SHA-256 of each file with rows, and of the files of all `teachers` together, by field."""
         found = {}
+        if sums := [entry_of(path).sha256 for path in teachers]:
+            found["teacher"] = hashlib.sha256(" ".join(sums).encode()).hexdigest()
         for name in self.PATHS:
             path = getattr(self, name)
             if path is not None and path.is_file():

@@ -36,7 +36,7 @@ class CheckpointTeacher:
         loaded = checkpoint.load(folder)
         several = loaded.config.multi_label
         self.order = label_order(folder, loaded.labels, labels, several=several, multi_label=multi_label)
-        self.temperature, self.multi_label = temperature, multi_label
+        self.temperature, self.multi_label, self.files = temperature, multi_label, loaded.files
         self.model = checkpoint.build(loaded)
         self.model.trainable = False
 

@@ -49,7 +49,7 @@ class TextTeacher:
         self.order = label_order(folder, loaded.labels, labels, several=several, multi_label=multi_label)
         if not loaded.tokenizer_files:
             raise InputError(f"--teacher must have its {VOCAB}. Received: {folder} without.")
-        self.loaded = loaded
+        self.loaded, self.files = loaded, loaded.files
         self.tokenizer = Tokenizer.from_files(loaded.tokenizer_files, str(folder))
         self.tokenizer.check_embedding(loaded.config.vocab_size)
 

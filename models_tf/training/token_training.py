@@ -62,7 +62,13 @@ def fit(
         windowed=rows.windowed,
     )
     trainer = Trainer(
-        learner, settings=settings, folder=folder, progress=progress, callbacks=callbacks, workers=workers
+        learner,
+        settings=settings,
+        folder=folder,
+        progress=progress,
+        callbacks=callbacks,
+        workers=workers,
+        teachers=teacher.teacher.files if teacher else (),
     )
     if (soft or taught) and not folder.resume:
         trainer.save_state()  # the teacher's work can be resumed from the start

@@ -13,7 +13,8 @@ import hashlib
 import itertools
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,9 +48,12 @@ class Trainer:
         progress: Progress,
         callbacks: Sequence[keras.callbacks.Callback] = (),
         workers: Workers | None = None,
+        teachers: Collection[Path] = (),
     ) -> None:
+        """`teachers` are the files that their checkpoints were read from: a resumed training must have the same."""
         self.callbacks, self.workers = tuple(callbacks), workers or Workers()
         self.learner, self.settings, self.folder, self.progress = learner, settings, folder, progress
+        self._data = settings.data_digests(teachers)  # now: a file may be replaced while the training runs
         self.position = Position()
         self.stages = [stage for stage in learner.stages for _ in range(stage.epochs)]  # by epoch
         self.averages = [tf.Variable(w, trainable=False) for w in learner.weights] if settings.average else []
@@ -146,7 +150,7 @@ class Trainer:
     def _fingerprint(self) -> dict[str, Any]:
         """What must be the same when the training is resumed."""
         steps = {stage.name: stage.data.steps_per_epoch for stage in self.learner.stages}
-        return {**self.learner.fingerprint(), DATA: self.settings.data_digests(), "steps": steps}
+        return {**self.learner.fingerprint(), DATA: self._data, "steps": steps}
 
     def _judge(self, epoch: int, record: dict[str, Any]) -> str:
         """Keeps the averaged weights if they are at least as good as the best so far; says so."""

@@ -4,6 +4,7 @@ Every kind of model, with dropout, and every stage: teacher, transfer, distillat
 """
 
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 from models_tf import limits
 from models_tf.errors import InputError
@@ -106,7 +107,10 @@ def fit(files: Path, request: pytest.FixtureRequest) -> Callable[..., Fields]:
         if "checkpoint" in fields:
             fields["checkpoint"] = request.getfixturevalue(fields["checkpoint"])
         if "teacher" in fields:
-            fields["teacher"] = [request.getfixturevalue(teacher) for teacher in fields["teacher"]]
+            fields["teacher"] = [
+                request.getfixturevalue(teacher) if isinstance(teacher, str) else teacher
+                for teacher in fields["teacher"]
+            ]
         with limits.override(rows=fields.pop("window", 100_000)):
             return train(files, output, **fields)
 
@@ -184,6 +188,25 @@ def test_a_resumed_training_refuses_other_data(
     changed.write_text(changed.read_text().replace("w1 ", "w2 "))
     with pytest.raises(InputError, match=rf"must have the data it began with. Received: `{field}` with other content"):
         fit(case, tmp_path / "cut", **{field: changed}, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("student", "teacher"), [("sgnn", "sgnn"), ("sgnn", "bert"), ("bert", "bert"), ("bert in windows", "bert")]
+)
+def test_a_resumed_training_refuses_another_teacher_in_the_folder_of_the_first(
+    fit: Callable[..., Fields], request: pytest.FixtureRequest, tmp_path: Path, student: str, teacher: str
+) -> None:
+    """One that answers in every batch, and one whose answers are kept."""
+    folder = shutil.copytree(request.getfixturevalue(teacher), tmp_path / "teacher")
+    with pytest.raises(KilledError):
+        fit(student, tmp_path / "cut", teacher=(folder,), progress=KilledAt(3))
+    shutil.copytree(tmp_path / "cut", tmp_path / "other")
+    (folder / "notes.json").write_text("{}")  # is not read
+    assert fit(student, tmp_path / "cut", teacher=(folder,), resume=True)["epochs"] >= 2
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: value + 0.01 for name, value in weights.items()}, folder / "model.safetensors")
+    with pytest.raises(InputError, match=r"must have the data it began with. Received: `teacher` with other content\."):
+        fit(student, tmp_path / "other", teacher=(folder,), resume=True)
 
 
 def test_f10_a_training_of_one_step_learns(fit: Callable[..., Fields], tmp_path: Path) -> None:
