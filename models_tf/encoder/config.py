@@ -41,14 +41,6 @@ __all__ = [
     "check_retention",
 ]
 
-# Fields that came after the first release.
-_LATER = {
-    "relative_positions",
-    "has_positions",
-    "sum_before_projection",
-    *(field.name for field in dataclasses.fields(Disentangled) if field.name in Disentangled.__annotations__),
-}
-
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderConfig(Disentangled):
@@ -107,11 +99,6 @@ class EncoderConfig(Disentangled):
         return sum(math.prod(shape) for name, shape in self.shapes().items() if not name.startswith("pooler."))
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON. Fields of `_LATER` are left out where they have their defaults: older trainings, without the keys,
-        resume.
-        """
+        """For JSON."""
         values = dataclasses.asdict(self)
-        for field in dataclasses.fields(self):
-            if field.name in _LATER and values[field.name] == field.default:
-                del values[field.name]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

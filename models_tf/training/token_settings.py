@@ -112,6 +112,4 @@ class TokenSettings(LoopSettings):
     def to_dict(self) -> dict[str, Any]:
         values = super().to_dict()
         values["checkpoint"] = Path(self.checkpoint).name if self.checkpoint else None
-        if not self.multi_label:  # older trainings, without the keys, resume
-            del values["multi_label"], values["label_separator"]
         return values
