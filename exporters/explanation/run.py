@@ -17,7 +17,6 @@ from exporters.explanation.request import DEFAULT_ROWS, ExplainRequest
 from exporters.request_fields import check_request
 from models_tf import extras
 from models_tf.checkpoints import encoder
-from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import sequence_length
 from models_tf.data.table import read_table
@@ -223,10 +222,10 @@ def _answers(checkpoint: EncoderCheckpoint, logits: np.ndarray) -> tuple[Answer,
     """The label, or all that hold with multi-label; the likeliest if none does."""
     labels = checkpoint.labels or [str(number) for number in range(len(logits))]
     values = logits.astype(np.float64)
-    if len(values) == 1:
+    if len(values) == 1 and not checkpoint.gives_several:
         return (Answer(label=labels[0], score=float(values[0])),)
     best = int(values.argmax())
-    if checkpoint.problem_type == MULTI_LABEL:
+    if checkpoint.gives_several:
         chances = 1 / (1 + np.exp(-values))
         chosen = [number for number in range(len(values)) if chances[number] >= _YES] or [best]
     else:

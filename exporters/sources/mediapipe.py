@@ -7,7 +7,6 @@ Everything else is refused here, before any work, with the reason.
 from exporters.data.rows import Rows
 from exporters.data.token_rows import TokenRows
 from exporters.formats.graph import MediaPipeForm
-from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.heads import CLASSIFICATION
 from models_tf.errors import InputError
@@ -24,7 +23,7 @@ def mediapipe_form(checkpoint: EncoderCheckpoint, task: str, tokenizer: Tokenize
     """An `InputError` names what does not fit."""
     if task != CLASSIFICATION or tokenizer is None:
         raise InputError(f"--mediapipe is for classifiers. Received: a model for {task}.")
-    if checkpoint.problem_type == MULTI_LABEL:
+    if checkpoint.gives_several:
         raise InputError("--mediapipe is for models with one label per text. Received: a model with several.")
     if tokenizer.kind != WORDPIECE:
         raise InputError(f"--mediapipe needs a WordPiece vocabulary. Received: a {tokenizer.kind} tokenizer.")

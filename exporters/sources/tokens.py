@@ -24,7 +24,6 @@ from exporters.sources.mediapipe import check_single_texts, mediapipe_form
 from exporters.sources.token_model import TokenModel
 from models_tf import registry
 from models_tf.checkpoints import encoder as encoder_checkpoint
-from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sentence_folder import SentenceFolder
 from models_tf.checkpoints.sequence_length import sequence_length
@@ -118,7 +117,7 @@ class TokenSource:
     @property
     def multi_label(self) -> bool:
         """Whether a text may have several labels, or none."""
-        return _gives_several(self.checkpoint)
+        return self.checkpoint.gives_several
 
     @property
     def _several(self) -> Several | None:
@@ -245,11 +244,9 @@ def _compressed(
 
 
 def _task(request: ExportRequest, checkpoint: EncoderCheckpoint) -> str:
-    """The task of the head, which the request must not contradict; one label means a regression, or a choice of its own
-    where a text may have several.
-    """
-    several = _gives_several(checkpoint)
-    own = CLASSIFICATION if several else task_of_head(checkpoint.head)
+    """The task of the head, which the request must not contradict."""
+    several = checkpoint.gives_several
+    own = task_of_head(checkpoint.head, several=several)
     if request.token_task not in (None, own, BASE) and (request.task, tuple(checkpoint.labels)) != (
         SENTENCE_ORDER,
         ORDER_LABELS,
@@ -261,10 +258,6 @@ def _task(request: ExportRequest, checkpoint: EncoderCheckpoint) -> str:
         )
     check_threshold_use(request.label_threshold, multi_label=several, received=ONE_LABEL)
     return own
-
-
-def _gives_several(checkpoint: EncoderCheckpoint) -> bool:
-    return checkpoint.head.kind == CLASSIFICATION and checkpoint.problem_type == MULTI_LABEL
 
 
 def _shown(rows: Rows) -> dict[str, np.ndarray]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from models_tf import registry
 from models_tf.checkpoints.atomic_files import write_files
+from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.family import OTHER, Family
 from models_tf.checkpoints.folder import CONFIG_FILE, find_folder, read_document
 from models_tf.checkpoints.head_choice import ChosenHead, check_labels, choose_head, stored_labels
@@ -67,6 +68,11 @@ class EncoderCheckpoint:
     def problem_type(self) -> str | None:
         """`regression`, `single_label_classification`, `multi_label_classification`, or None if not stated."""
         return self.document.get("problem_type")
+
+    @property
+    def gives_several(self) -> bool:
+        """Whether a text may have several labels, or none."""
+        return self.head.kind == CLASSIFICATION and self.problem_type == MULTI_LABEL
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,6 @@ import numpy as np
 import tensorflow as tf
 
 from models_tf.bounded_files import what_is
-from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.sequence_length import DEFAULT_LENGTH, QUESTION_LENGTH, sequence_length
 from models_tf.compress.importance import Loss
@@ -35,7 +34,7 @@ def task_of(checkpoint: EncoderCheckpoint, given: str | None = None) -> str:
             "Importance and accuracy need a model with a head, fine-tuned on a task. Received: a base model; train it "
             "first with `export-mobile train`."
         )
-    own = task_of_head(checkpoint.head)
+    own = task_of_head(checkpoint.head, several=checkpoint.gives_several)
     if given not in (None, own):
         raise InputError(f"--task must be {own}, which the checkpoint's head is for. Received: {given}.")
     return own
@@ -71,7 +70,7 @@ def read(
         max_len=sequence_length(checkpoint, max_seq_len, default=default),
         columns=columns,
         labelled=labelled,
-        several=Several() if labelled and checkpoint.problem_type == MULTI_LABEL else None,
+        several=Several() if labelled and checkpoint.gives_several else None,
     )
     if labelled and not found.labelled:
         raise InputError(f"{flag} must have labels, to learn what matters. Received: {path} without.")

@@ -1,6 +1,7 @@
 """The labels of a row: one or several, and only such as labels.txt gives back. Training and export split alike."""
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 from models_tf.data.table import Row
@@ -34,6 +35,13 @@ def labels_of(row: Row, path: Path, separator: str | None) -> list[str]:
                 f"surrogates. Received: {label!r}."
             )
     return found
+
+
+def check_label_count(found: Collection[str], path: Path, *, several: bool) -> None:
+    """Refuses a training file with nothing to choose from: `found` are the labels of all of its rows."""
+    if len(found) < (1 if several else 2):
+        wanted = "a row with a label" if several else "at least 2 labels"
+        raise InputError(f"{path} must have {wanted}. Received: {f'only {next(iter(found))!r}' if found else 'none'}.")
 
 
 def is_storable(label: str) -> bool:

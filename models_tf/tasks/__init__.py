@@ -40,9 +40,9 @@ def head_of_task(task: str) -> str:
     return CLASSIFICATION if task in (REGRESSION, SENTENCE_ORDER) else task
 
 
-def task_of_head(head: Head) -> str:
-    """The task of a head; a classification head with one label is a regression."""
-    return REGRESSION if head.kind == CLASSIFICATION and head.num_labels == 1 else head.kind
+def task_of_head(head: Head, *, several: bool) -> str:
+    """The task of a head; one label is a regression, or a choice of its own where a text may have `several`."""
+    return REGRESSION if head.kind == CLASSIFICATION and head.num_labels == 1 and not several else head.kind
 
 
 def parse_file(

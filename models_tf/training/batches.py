@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models_tf.data import Row, labels_of, read_table
+from models_tf.data import Row, check_label_count, labels_of, read_table
 from models_tf.data.texts import read_texts
 from models_tf.errors import InputError
 from models_tf.ops.projection.library import as_bytes
@@ -121,7 +121,7 @@ def open_examples(train: LabelledFile, dev: LabelledFile, unlabelled: Unlabelled
 
 
 def count_labels(file: LabelledFile) -> tuple[Counter[str], int]:
-    """Rows of each label, and rows in all. A file without two labels cannot be learnt from."""
+    """Rows of each label, and rows in all."""
     counts: Counter[str] = Counter()
     total = 0
     for row in file.rows():
@@ -129,8 +129,7 @@ def count_labels(file: LabelledFile) -> tuple[Counter[str], int]:
         total += 1
     if not total:
         raise InputError(f"{file.path} must have rows. Received: a header only.")
-    if len(counts) < 2 and file.label_separator is None:
-        raise InputError(f"{file.path} must have at least 2 labels. Received: only {next(iter(counts))!r}.")
+    check_label_count(counts, file.path, several=file.label_separator is not None)
     return counts, total
 
 

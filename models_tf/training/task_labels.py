@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from models_tf.checkpoints.encoder import EncoderCheckpoint, OpenCheckpoint
-from models_tf.data import TaggedRow, labels_of
+from models_tf.data import TaggedRow, check_label_count, labels_of
 from models_tf.data.tag_scheme import check_tags
 from models_tf.encoder.heads import ORDER_LABELS
 from models_tf.errors import InputError
@@ -29,7 +29,7 @@ def choose_labels(
         return next((labels for labels in known if len(labels) == 1), ["LABEL_0"])
     found = _labels_of_rows(rows, settings)
     for labels in known:
-        if len(labels) > 1 and (set(found) <= set(labels) or _are_numbers_of(found, labels)):
+        if (len(labels) > 1 or settings.multi_label) and (set(found) <= set(labels) or _are_numbers_of(found, labels)):
             return labels
     return found
 
@@ -72,9 +72,8 @@ def _labels_of_rows(rows: Any, settings: TokenSettings) -> list[str]:
     else:
         separator = settings.label_separator if settings.multi_label else None
         names = {name for row in rows for name in labels_of(row, settings.train, separator)}
-    if len(names) < 2 and settings.task == CLASSIFICATION:
-        received = f"only {next(iter(names))!r}" if names else "none"
-        raise InputError(f"{settings.train} must have at least 2 labels. Received: {received}.")
+    if settings.task == CLASSIFICATION:
+        check_label_count(names, settings.train, several=settings.multi_label)
     return sorted(names, key=_natural)
 
 

@@ -11,14 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from models_tf.checkpoints import encoder as checkpoint
-from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.folder import CONFIG_FILE, read_document
 from models_tf.data.text import clean_text
 from models_tf.encoder.batches import Predictor
-from models_tf.encoder.heads import CLASSIFICATION
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
+from models_tf.tasks import CLASSIFICATION, task_of_head
 from models_tf.tokenizers.files import VOCAB
 from models_tf.tokenizers.tokenizer import Tokenizer
 from models_tf.training import teacher_cache
@@ -43,9 +42,9 @@ class TextTeacher:
 
     def __init__(self, folder: Path, labels: Sequence[str], *, multi_label: bool) -> None:
         loaded = checkpoint.load(folder)
-        if loaded.head.kind != CLASSIFICATION or len(loaded.labels) < 2:
+        several = loaded.gives_several
+        if task_of_head(loaded.head, several=several) != CLASSIFICATION:
             raise InputError(f"--teacher must be a model for classification. Received: {folder}, {loaded.head.kind}.")
-        several = loaded.problem_type == MULTI_LABEL
         self.order = label_order(folder, loaded.labels, labels, several=several, multi_label=multi_label)
         if not loaded.tokenizer_files:
             raise InputError(f"--teacher must have its {VOCAB}. Received: {folder} without.")

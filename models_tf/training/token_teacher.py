@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from models_tf.checkpoints import encoder as checkpoint
-from models_tf.checkpoints.document import MULTI_LABEL
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.checkpoints.vocabulary import in_vocabulary_of
 from models_tf.encoder.batches import Predictor
@@ -17,7 +16,7 @@ from models_tf.encoder.heads import BASE, QUESTION_ANSWERING
 from models_tf.encoder.model import Encoder
 from models_tf.errors import InputError
 from models_tf.spec import LOGITS
-from models_tf.tasks import CLASSIFICATION, REGRESSION, SENTENCE_ORDER, TOKEN_CLASSIFICATION
+from models_tf.tasks import CLASSIFICATION, REGRESSION, SENTENCE_ORDER, TOKEN_CLASSIFICATION, task_of_head
 from models_tf.tasks.rows import TaskRows
 from models_tf.tokenizers.files import VOCAB
 from models_tf.tokenizers.tokenizer import Tokenizer
@@ -48,7 +47,8 @@ def load_teacher(folder: Path, settings: TokenSettings) -> EncoderCheckpoint:
     teacher, task = checkpoint.load(folder), settings.task
     if teacher.head.kind == BASE and not settings.unlabelled and (settings.transfer != NONE or settings.reads_inside):
         return teacher
-    if teacher.head.kind != HEAD_OF_TASK[task] or (task == REGRESSION) != (teacher.head.num_labels == 1):
+    own = task_of_head(teacher.head, several=teacher.gives_several)
+    if teacher.head.kind != HEAD_OF_TASK[task] or (task == REGRESSION) != (own == REGRESSION):
         raise InputError(
             f"--teacher must be a model for {task}. Received: {folder}, a {teacher.head.kind} model"
             + (f" with {len(teacher.labels)} labels." if teacher.labels else ".")
@@ -119,8 +119,8 @@ def order_of(teacher: EncoderCheckpoint, labels: Sequence[str], settings: TokenS
         return []
     if settings.task == REGRESSION:
         labels = teacher.labels  # one number, whatever it is called
-    several = teacher.problem_type == MULTI_LABEL
-    return label_order(folder, teacher.labels, labels, several=several, multi_label=settings.multi_label)
+    several, multi_label = teacher.gives_several, settings.multi_label
+    return label_order(folder, teacher.labels, labels, several=several, multi_label=multi_label)
 
 
 def teach(

@@ -155,9 +155,13 @@ def test_the_answer_has_the_probability_of_its_label():
 def test_a_regression_has_a_score_and_several_labels_are_those_that_hold():
     (score,) = one(made=powerbert(labels=("stars",))).answers
     assert (score.label, score.probability) == ("stars", None)
-    made = powerbert()
-    several = dataclasses.replace(made, document={**made.document, "problem_type": "multi_label_classification"})
-    answers = one(made=several).answers
+
+    def several(made):
+        return dataclasses.replace(made, document={**made.document, "problem_type": "multi_label_classification"})
+
+    (only,) = one(made=several(powerbert(labels=("spam",)))).answers
+    assert (only.label, only.score) == ("spam", None)
+    answers = one(made=several(powerbert())).answers
     assert all(answer.probability is not None for answer in answers)
     assert len(answers) == 1 or all((answer.probability or 0) > 0.5 for answer in answers)
     assert answer_text((Answer(label="stars", score=3.25),)) == "stars 3.25"

@@ -125,19 +125,44 @@ def test_a_stopped_training_ends_with_the_same_weights(files: Path, tmp_path: Pa
     assert all(np.array_equal(whole[name], killed[name]) for name in whole)
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("text\tlabel\nw1\ta\nw2\t\n", "train.tsv must have at least 2 labels. Received: only 'a'."),
-        ("text\tlabel\nw1\t\nw2\t|\n", "train.tsv must have at least 2 labels. Received: none."),
-    ],
-)
-def test_a_file_without_labels_is_one_line(files: Path, tmp_path: Path, content: str, expected: str) -> None:
-    (tmp_path / "train.tsv").write_text(content)
-    with pytest.raises(InputError) as caught:
-        train_model(request(files, tmp_path / "out", train=tmp_path / "train.tsv"))
-    assert expected in str(caught.value)
+SGNN: dict[str, Any] = {
+    "model": "sgnn", "vocab": None, "overrides": ("hidden_size=4", "projection.feature_size=16")
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model", [{}, SGNN], ids=["bert", "sgnn"])
+def test_a_file_without_labels_is_one_line(files: Path, tmp_path: Path, model: dict[str, Any]) -> None:
+    (tmp_path / "train.tsv").write_text("text\tlabel\nw1\t\nw2\t|\n")
+    with pytest.raises(InputError, match=r"train.tsv must have a row with a label\. Received: none\.$"):
+        train_model(request(files, tmp_path / "out", train=tmp_path / "train.tsv", **model))
     assert not (tmp_path / "out").exists()
+
+
+def test_one_label_that_a_text_has_or_not_is_learned_taught_and_pruned(files: Path, tmp_path: Path) -> None:
+    for name in ("train", "dev"):
+        lines = (files / f"{name}.tsv").read_text().splitlines()[1:]
+        rows = [
+            f"{text}\t{'first' if 'm0' in text.split() else ''}" for text, _, _ in (li.partition("\t") for li in lines)
+        ]
+        (tmp_path / f"{name}.tsv").write_text("\n".join(["text\tlabel", *rows]) + "\n")
+    rows_of: dict[str, Any] = {"train": tmp_path / "train.tsv", "dev": tmp_path / "dev.tsv"}
+    found = train_model(request(files, tmp_path / "bert", **rows_of))
+    assert found.dev_score is not None
+    assert found.dev_score > 95.0
+    loaded = checkpoint.load(tmp_path / "bert")
+    assert (loaded.labels, loaded.problem_type) == (["first"], "multi_label_classification")
+    taught: dict[str, Any] = {**rows_of, "teacher": (tmp_path / "bert",), "epochs": 1}
+    train_model(request(files, tmp_path / "student", **taught))
+    train_model(request(files, tmp_path / "sgnn", **taught, **SGNN))
+    compress(
+        CompressRequest(
+            checkpoint=tmp_path / "bert",
+            output=tmp_path / "small",
+            compression=Compression(prune_heads=1 / 3),
+            data=tmp_path / "train.tsv",
+        )
+    )
+    assert checkpoint.load(tmp_path / "small").labels == ["first"]
 
 
 def test_an_unknown_label_of_dev_is_named(files: Path, tmp_path: Path) -> None:
