@@ -64,7 +64,7 @@ def add_arguments(parser: Parser) -> None:
     more = parser.add_argument_group("training")
     _add_numbers(
         more,
-        ("accumulate", int, "batches per update of the weights: as one large batch, in the memory of one"),
+        ("accumulate", int, "batches per update, as one large batch: gradients in the memory of one, inputs of all"),
         ("label-smoothing", float, "share taken from the right label"),
         ("average", float, "decay of the weight average; 0: off"),
         ("patience", int, "stop after this many epochs without a better dev score"),
