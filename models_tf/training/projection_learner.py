@@ -100,7 +100,7 @@ class ProjectionStage(Stage):
         weights = weights if labelled is None else weights * labelled
         return {ROWS: rows, LABELS: tf.reduce_sum(weights), _LABELLED: known}
 
-    def hidden(self, part: Batch, counted: tf.Tensor) -> Batch:
+    def without_effect(self, part: Batch, counted: tf.Tensor) -> Batch:
         """A text without tokens is not among the statistics of the batch."""
         features = part["features"]
         return {**part, "features": features * tf.cast(counted, features.dtype)}

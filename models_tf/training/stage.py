@@ -74,11 +74,11 @@ class Stage(abc.ABC):
         """The rows from `start` to before `end`."""
         return {name: value[start:end] for name, value in batch.items()}
 
-    def hidden(self, part: Batch, counted: tf.Tensor) -> Batch:  # noqa: ARG002 - most hide nothing
-        """The part where `counted` is 1; where it is 0, that without what a loss of 0 does not yet take out.
+    def without_effect(self, part: Batch, counted: tf.Tensor) -> Batch:  # noqa: ARG002 - most have nothing to remove
+        """The part unchanged where `counted` is 1. Where it is 0 the replica runs a row that is not its own: this
+        removes what would count although its loss is 0, such as batch statistics.
 
-        A replica that gets no row runs one that does not count: an empty batch has the wrong shape after a convolution
-        of oneDNN.
+        A replica without rows cannot run an empty batch: a convolution of oneDNN gives it the wrong shape.
         """
         return part
 

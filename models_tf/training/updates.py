@@ -100,7 +100,7 @@ class Updates:
             counted = tf.cast(end > start, tf.float32)
             start = tf.minimum(start, rows - 1)
             end = tf.maximum(end, start + 1)
-            part = stage.hidden(stage.part(batch, start, end), counted)
+            part = stage.without_effect(stage.part(batch, start, end), counted)
             draws = Draws(seed, (start, end - start, rows))
             total = total or stage.sizes(batch)
         if total is not None:
