@@ -23,7 +23,6 @@ from exporters.training.agreement import agree
 from exporters.training.cluster import Cluster
 from exporters.training.meeting import meet
 from models_tf import limits
-from models_tf.compress.settings import Compression
 from models_tf.errors import InputError
 from support.mirrored_trainings import TRAININGS, write
 from support.ports import free_ports
