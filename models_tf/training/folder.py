@@ -85,7 +85,9 @@ class TrainingFolder:
                 )
             manifest.check_replaceable(path)
             names = {*(manifest.read(path) or ()), manifest.FILE}  # what grows here has the hidden one
-            self._replaced = {name: (path / name).stat().st_ino for name in names if (path / name).is_file()}
+            # Only what is found below: a manifest may come from anywhere, and name files of others.
+            found = [name for name in manifest.files_below(path) if name in names and (path / name).is_file()]
+            self._replaced = {name: (path / name).stat().st_ino for name in found}
         check_writable(path, "--output")
 
     def _check_resumed(self) -> None:

@@ -153,6 +153,18 @@ def test_a_full_disk_leaves_whole_files_only_and_says_which(
     assert (tmp_path / "deep").exists() == bool(left)
 
 
+@pytest.mark.parametrize("name", ["../others.txt", "{folder}/others.txt", "link/others.txt"])
+def test_forcing_removes_no_file_outside_of_the_folder_whatever_its_manifest_names(tmp_path: Path, name: str) -> None:
+    """A manifest may come from anywhere."""
+    rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")])
+    (tmp_path / "others.txt").write_text("mine")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "link").symlink_to(tmp_path)
+    manifest.add(tmp_path / "out", "train", ["link", name.format(folder=tmp_path)])
+    train(rows, tmp_path / "out", force=True)
+    assert (tmp_path / "others.txt").read_text() == "mine"
+
+
 def test_forcing_removes_the_manifest_of_a_folder_that_was_complete(tmp_path: Path) -> None:
     rows = write_rows(tmp_path / "f.tsv", [("a", "x"), ("b", "y")] * 4)
     with OutputFolder(tmp_path / "out", command="compress") as folder:
