@@ -78,8 +78,6 @@ def _log(request: TrainRequest, folder: "TrainingFolder") -> Any:
     from models_tf.training.event_log import EventLog
 
     place = Path(request.tensorboard) if request.tensorboard else folder.path / LOG_FOLDER
-    if place.exists() and not place.is_dir():
-        raise InputError(f"--tensorboard must be a folder. Received: {place} (a file).")
     manifest.check_apart(place, request.inputs, flag="--tensorboard", may_contain=True)
     check_writable(place, "--tensorboard")
     return EventLog(place, is_open=lambda: folder.has_files, wrote=folder.add_files)
