@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from exporters.training.meeting import LIMIT
 from exporters.training.request import TrainRequest, flag_of
 from models_tf import limits
+from models_tf.checkpoints.folder import RECORD_FILE, TRAINING_FILE
+from models_tf.checkpoints.projection import LABELS_FILE
 from models_tf.compress.settings import Compression
 from models_tf.errors import InputError
-from models_tf.folders.manifest import entry_of
+from models_tf.folders import manifest
 from models_tf.tokenizers.files import TOKENIZER_FILES
 
 if TYPE_CHECKING:
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
 
 # What each worker may have for itself.
 _OWN = ("output", "force", "tensorboard")
-# Endings of what is read of a checkpoint, besides its tokenizer.
+# Endings of what is read of a checkpoint, besides its tokenizer and labels; the record of its own training is not.
 _READ = (".json", ".safetensors", ".bin")
+_NOT_READ = (TRAINING_FILE, RECORD_FILE, manifest.FILE)
 _CONTENT = "content"
 
 
@@ -76,6 +79,12 @@ def _described(request: TrainRequest) -> Iterator[tuple[str, Any]]:
 
 def _content(path: Path) -> list[str]:
     if path.is_dir():
-        read = [one for one in sorted(path.iterdir()) if one.name in TOKENIZER_FILES or one.suffix in _READ]
-        return [f"{one.name} {entry_of(one).sha256}" for one in read if one.is_file()]
-    return [entry_of(path).sha256 if path.is_file() else str(path)]  # a hub's id is no file
+        read = [one for one in sorted(path.iterdir()) if one.is_file() and _is_read(one)]
+        return [f"{one.name} {manifest.entry_of(one).sha256}" for one in read]
+    return [manifest.entry_of(path).sha256 if path.is_file() else str(path)]  # a hub's id is no file
+
+
+def _is_read(path: Path) -> bool:
+    if path.name in _NOT_READ:
+        return False
+    return path.suffix in _READ or path.name in (*TOKENIZER_FILES, LABELS_FILE)

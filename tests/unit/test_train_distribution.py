@@ -275,5 +275,14 @@ def test_workers_that_were_started_differently_say_what_differs(tmp_path: Path) 
     assert re.fullmatch(f"{same}--drop-layers .* here and not given at the chief.", layers)
     assert agreement(asked(), asked(), rows=10) == f"{same}--limit rows 10 here and 100000 at the chief."
     assert agreement(asked(), asked(), worker_seconds=10) == ""
+    teachers = {place: tmp_path / place / "teacher" for place in ("a", "b")}
+    for folder in teachers.values():
+        folder.mkdir()
+        (folder / "labels.txt").write_text("good\nbad\n")
+        (folder / "training.json").write_text(f'{{"output": "{folder}"}}')  # how it was made does not matter
+    alike, other = (asked(vocab=files, teacher=(folder,)) for folder in teachers.values())
+    assert agreement(alike, other) == ""
+    (teachers["b"] / "labels.txt").write_text("bad\ngood\n")
+    assert agreement(alike, other) == f"{same}--teacher with other files than at the chief."
     with pytest.raises(InputError, match="1 with different ones; see what is said there"):
         agree(Meeting(is_chief=True, others=1), asked())  # type: ignore[arg-type]
