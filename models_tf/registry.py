@@ -165,6 +165,11 @@ def reader_of(model_type: object) -> str | None:
     return next((name for name in names(TOKENS) if model_type in MODELS[name].family().reads), None)
 
 
+def owner_of(architecture: object) -> str | None:
+    """The token model that a class of `transformers` belongs to."""
+    return next((name for name in names(TOKENS) if architecture in MODELS[name].family().architectures), None)
+
+
 def compressible(may: str | None = None) -> tuple[str, ...]:
     """The models that `export-mobile compress` takes: all, or those of which a field of `Compressed` is true."""
     found = {name: MODELS[name].family().compressed for name in names(TOKENS)}
@@ -192,7 +197,7 @@ _RELATIVES = {
     **dict.fromkeys(("tinybert", "minilm", "bert-tiny", "bert-mini"), "bert, which takes every size"),
     **dict.fromkeys(("xlnet", "modernbert"), "bert"),
     "deberta": "deberta-v2, which reads v2 and v3",
-    **dict.fromkeys(("gpt", "gpt2", "llama", "t5", "bart"), "none, since no model here writes text"),
+    **dict.fromkeys(("gpt", "gpt2", "llama", "t5", "bart"), ""),
     **dict.fromkeys(("lstm", "cnn", "fasttext", "pqrnn"), "prado"),
 }
 
@@ -212,7 +217,8 @@ def nearest_model(name: str) -> str:
             return _instead(model)
     for relative, near in sorted(_RELATIVES.items(), key=lambda item: -len(item[0])):
         if plain == relative or plain.startswith(f"{relative}-"):
-            return f" {relative} is not supported; the nearest is {near}."
+            what = f"the nearest is {near}" if near else "no model here writes text"
+            return f" {relative} is not supported; {what}."
     for model in sorted(MODELS, key=len, reverse=True):
         if plain.startswith(f"{model}-"):
             return _instead(model)

@@ -2,6 +2,7 @@
 
 import argparse
 import itertools
+import re
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -66,6 +67,7 @@ class Parser(argparse.ArgumentParser):
         return options
 
     def error(self, message: str) -> NoReturn:
+        message = _in_our_words(message)
         end = "" if message.endswith(("?", ".")) else "."
         raise InputError(f"{message}{end} See {self.prog} --help.")
 
@@ -103,6 +105,19 @@ def _unknown_flags(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
     before_names = itertools.takewhile(lambda argument: argument != "--", arguments)
     names = (argument.partition("=")[0] for argument in before_names)
     return [name for name in names if name.startswith("--") and " " not in name and name not in flags]
+
+
+def _in_our_words(message: str) -> str:
+    """What argparse says of a flag's value: expected, then received."""
+    if found := re.fullmatch(r"argument (\S+): invalid (int|float) value: '(.*)'", message):
+        flag, kind, value = found.groups()
+        return f"{flag} must be {'a whole number' if kind == 'int' else 'a number'}. Received: {value}"
+    if found := re.fullmatch(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)", message):
+        flag, value, choices = found[1], found[2], tuple(choice.strip("'") for choice in found[3].split(", "))
+        return f"{flag} must be one of {', '.join(choices)}. Received: {value}.{registry.nearest(value, choices)}"
+    if found := re.fullmatch(r"argument (\S+): expected one argument", message):
+        return f"{found[1]} needs a value. Received: none"
+    return message
 
 
 def _path(text: str) -> Path:

@@ -151,7 +151,9 @@ def few_rows(rows: Rows) -> tuple[str, ...]:
     notes = []
     measuring, calibrating = _units(rows.evaluation), _count(rows.calibration)
     if rows.evaluation.labelled and measuring < FEW_ROWS:
-        notes.append(f"Only {measuring} rows measure accuracy: one of them is {100 / measuring:.1f} points.")
+        notes.append(
+            f"Only {measuring} rows measure: one more or less that is right makes some {100 / measuring:.1f} points."
+        )
     if 0 < calibrating < FEW_ROWS and rows.calibration_source != GENERATED:
         notes.append(
             f"Only {calibrating} rows calibrate: values outside of their range will be clipped. "

@@ -4,6 +4,7 @@ Everything that a user or a file named is escaped. Leaves out what only the data
 who it is for.
 """
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -82,7 +83,7 @@ def _about(report: Report, task: str, labels: Sequence[str]) -> str:
         f"A {markdown_text(model['name'])} model that {what}: {model['parameters']:,} parameters, at most "
         f"{model['max_seq_len']} tokens, recipe {markdown_text(report.quantize)}. Exported to "
         f"{' and '.join(report.target)} with export-mobile {markdown_text(version)}".rstrip()
-        + ("; every gate passed." if report.passed else "; **a gate FAILED**, see `report.md`.")
+        + ("; every check passed." if report.passed else "; **a gate FAILED**, see `report.md`.")
     ]
     if not model.get("trained", True):
         lines.append("**The weights are random: for size and speed only.**")
@@ -139,7 +140,9 @@ def _beside(files: Mapping[str, Signature], *, trained: bool) -> list[str]:
     if not names & {FEATURES, TEXT}:
         known = "`model.json` and the tokenizer's files say how a text becomes ids."
         lines.append(known if trained else "There is no tokenizer: `model.json` says which ids there are.")
-    return [*lines, "An int8 output `q` stands for `(q - zero_point) * scale`."]
+    if any(info.scale is not None for one in files.values() for info in one.outputs):
+        lines.append("An int8 output `q` stands for `(q - zero_point) * scale`.")
+    return lines
 
 
 def _use(report: Report, files: Mapping[str, Signature], task: str) -> list[str]:
@@ -187,7 +190,10 @@ def _limits(report: Report, files: Mapping[str, Signature]) -> list[str]:
     if _needs_op(files):
         found.append("Files that take text as a string need the projection op on the device.")
     found += [markdown_text(f"{failure.gate}: {failure.message}") for failure in report.failures]
-    found += [markdown_text(note) for note in report.notes]
+    sources = [str(report.data[key]) for key in ("eval_source", "calibration_source") if key in report.data]
+    for note in report.notes:  # without the folders of who exports
+        named = functools.reduce(lambda text, source: text.replace(source, Path(source).name), sources, note)
+        found.append(markdown_text(named))
     return found if report.request.get("license") else [*found, _LICENSE]
 
 

@@ -10,8 +10,7 @@ from exporters.formats.graph import MediaPipeForm
 from models_tf.checkpoints.encoder import EncoderCheckpoint
 from models_tf.encoder.heads import CLASSIFICATION
 from models_tf.errors import InputError
-from models_tf.tokenizers.backend import WORDPIECE
-from models_tf.tokenizers.files import VOCAB
+from models_tf.tokenizers.files import VOCAB, WORDPIECE
 from models_tf.tokenizers.template import bert_template
 from models_tf.tokenizers.tokenizer import Tokenizer
 

@@ -11,8 +11,7 @@ from typing import Any
 from exporters.formats.tensor_names import PROBABILITIES
 from exporters.report.json_lists import short_lists
 from models_tf.spec import EMBEDDING, END_LOGITS, HIDDEN, IDS, LOGITS, MASK, POOLED, SEGMENTS, START_LOGITS
-from models_tf.tokenizers.backend import WORDPIECE
-from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB
+from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB, WORDPIECE
 from models_tf.tokenizers.spiece_file import SPACE
 from models_tf.tokenizers.tokenizer import Tokenizer
 

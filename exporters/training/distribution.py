@@ -44,7 +44,10 @@ def distributed(request: TrainRequest, progress: Progress) -> Iterator[Place]:
     import tensorflow as tf
 
     if request.distribute == MIRRORED:
-        with _strategy(MIRRORED, tf.distribute.MirroredStrategy).scope():
+        strategy = _strategy(MIRRORED, tf.distribute.MirroredStrategy)
+        count = strategy.num_replicas_in_sync
+        progress.line(f"{count} devices share each batch" if count > 1 else "one device: there is nothing to share")
+        with strategy.scope():
             yield Place(workers=Workers(), output=request.output)
         return
     cluster = Cluster.of_environment()

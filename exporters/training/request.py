@@ -16,9 +16,9 @@ from models_tf.checkpoints.kind import token_model_of
 from models_tf.compress.settings import Compression
 from models_tf.errors import InputError, naming_fields
 from models_tf.ops.projection.config import FEATURES
-from models_tf.tokenizers.files import TOKENIZER_FILES, VOCAB
+from models_tf.tokenizers.files import TOKENIZER_FILES
 from models_tf.training.settings import TrainingSettings
-from models_tf.training.token_settings import NO_VOCABULARY, TokenSettings
+from models_tf.training.token_settings import NO_VOCABULARY, VOCABULARIES, TokenSettings
 
 DEFAULT_MODEL = "prado"
 MIRRORED, WORKERS = "mirrored", "workers"
@@ -218,7 +218,7 @@ class TrainRequest:
     def _check_vocabulary(self) -> None:
         """Sizes and vocabulary of a new model; whether a teacher has one is seen when it is read."""
         if self.vocab is not None and not self.vocab.exists():
-            raise InputError(f"--vocab must be {VOCAB} or a folder with it. Received: {self.vocab} (no such file).")
+            raise InputError(f"--vocab must be {VOCABULARIES}. Received: {self.vocab} (no such file).")
         if self.checkpoint is None:
             registry.get(self.model).family().preset(self.preset)
             if self.vocab is None and not self.teacher:

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from models_tf.training.progress import Progress
 
 LOG_FOLDER = "tensorboard"
+# Keras' own callbacks that need an optimizer of Keras' `fit`, or another package, and what there is instead.
+_NOT_TAKEN = {
+    "ReduceLROnPlateau": "`learning_rate`, which follows a schedule, and `patience`",
+    "LearningRateScheduler": "`learning_rate`, which follows a schedule",
+    "TensorBoard": '`tensorboard=""` or a folder',
+}
 
 
 @naming_fields()
@@ -93,4 +99,7 @@ def _callbacks(given: Any) -> list[Any]:
                 "`callbacks` must be a list of tf_keras.callbacks.Callback objects (Keras 3 is another package). "
                 f"Received: {type(callback).__module__}.{type(callback).__name__}."
             )
+        for kind, remedy in _NOT_TAKEN.items():
+            if isinstance(callback, getattr(keras.callbacks, kind)):
+                raise InputError(f"`callbacks` must only watch a training or stop it. Received: {kind}. Use {remedy}.")
     return found

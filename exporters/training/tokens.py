@@ -71,6 +71,8 @@ def train_tokens(
             progress.line(note)
     else:
         student = students.new_student(request.model, settings, tokenizer, labels, request.overrides)
+        for note in students.tokenizer_notes(request.model, tokenizer):
+            progress.line(note)
     student = dataclasses.replace(student, tokenizer_files=files)
     students.check_length(student, settings)
     rows = token_data.encode_all(data, settings, tokenizer, labels)

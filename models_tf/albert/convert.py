@@ -5,6 +5,7 @@ from models_tf.checkpoints.family import Compressed, Family
 from models_tf.checkpoints.rename import PortLine, dense, embeddings, layer, weights_of
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
+from models_tf.tokenizers.files import SENTENCEPIECE
 
 PREFIX = "albert."
 ARCHITECTURES = {
@@ -57,4 +58,5 @@ FAMILY = Family(
     pretraining_heads=PRETRAINING_HEADS,
     order_layer=SENTENCE_ORDER,
     compressed=Compressed(plain="albert", retention="albert"),
+    tokens=SENTENCEPIECE,
 )

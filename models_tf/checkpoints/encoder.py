@@ -307,7 +307,15 @@ def _family(document: Mapping[str, Any], model: str | None, where: str) -> Famil
         raise InputError(
             f"{where} is the config of another architecture: expected {expected}. Received: {received}{remedy}.{near}"
         )
-    return registry.get(found).family()
+    family = registry.get(found).family()
+    classes = document.get("architectures")
+    for name in classes if isinstance(classes, list) else ():
+        if name not in family.architectures and (owner := registry.owner_of(name)):
+            raise InputError(
+                f"{where}: `model_type` and `architectures` must be of one model. Received: {stated}, and {name} of "
+                f"{owner}. Correct the one that is wrong."
+            )
+    return family
 
 
 def _tokenizer_files(folder: Path, family: Family, document: Mapping[str, Any]) -> dict[str, bytes]:

@@ -12,6 +12,7 @@ from models_tf.checkpoints.rename import PortLine, dense, weights_of
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, EMBEDDING, QUESTION_ANSWERING, TOKEN_CLASSIFICATION, Head
 from models_tf.errors import InputError
+from models_tf.tokenizers.files import WORDPIECE
 
 # Head -> PyTorch's name of its last layer.
 HEAD_LAYERS = {CLASSIFICATION: "classifier", TOKEN_CLASSIFICATION: "classifier", QUESTION_ANSWERING: "qa_outputs"}
@@ -62,6 +63,7 @@ class Family:
     `heads`: what may stand on top of it, the usual one first.
     `head_layers`: head -> PyTorch's name of its last layer.
     `head_poolers`: head -> that of the dense layer in front of it, where it is the head's own and not the encoder's.
+    `tokens`: the kind of its own tokenizer.
     `compressed`: what it becomes when it is compressed; None where it cannot be.
     `pretraining_heads`: tensors beside the encoder that are left out where it is read without a head.
     `order_layer`: PyTorch's name of the one among them that tells sentence order.
@@ -82,6 +84,7 @@ class Family:
     pretraining_heads: frozenset[str] = PRETRAINING_HEADS
     order_layer: str | None = None
     compressed: Compressed | None = None
+    tokens: str = WORDPIECE
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from models_tf import registry
 from models_tf.checkpoints.json_text import read_json_file
 from models_tf.checkpoints.sentence_folder import has_modules
+from models_tf.errors import InputError
 
 
 def kind_of(folder: Path) -> str:
@@ -19,8 +20,15 @@ def kind_of(folder: Path) -> str:
 
 
 def token_model_of(folder: Path) -> str:
-    """The token model that reads what config.json names, or nothing: what is not a folder may be a hub's id."""
-    return registry.reader_of(_config(folder).get("model_type")) or ""
+    """The token model that reads what config.json names; nothing for other folders and for a hub's id."""
+    document = _config(folder)
+    stated = document.get("model_type")
+    if isinstance(stated, str) and "format" not in document and registry.reader_of(stated) is None:
+        raise InputError(
+            f"{folder / 'config.json'} must say `model_type` {' or '.join(registry.names(registry.TOKENS))}. "
+            f"Received: {stated}.{registry.nearest_model(stated)}"
+        )
+    return registry.reader_of(stated) or ""
 
 
 def _config(folder: Path) -> Mapping[str, Any]:

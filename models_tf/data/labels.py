@@ -26,7 +26,9 @@ def labels_of(row: Row, path: Path, separator: str | None) -> list[str]:
         parts = [row.label] if separator is None else row.label.split(separator)
         found = [part.strip() for part in parts if part.strip()]
     if separator is None and len(found) != 1:
-        received = "an empty field" if not found else f"{len(found)} (several are for multi-label models)"
+        received = "an empty field (only a multi-label model has texts without labels)"
+        if found:
+            received = f"{len(found)} (several are for multi-label models)"
         raise InputError(f"{path} line {row.line} must have a label. Received: {received}.")
     for label in found:
         if not is_storable(label):

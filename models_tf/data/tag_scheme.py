@@ -50,9 +50,9 @@ class Entities:
         if self.mixed:
             before, tag = self.tags
             raise InputError(
-                f"{path} line {self.line}: an entity must begin with B-, as {self.with_b} others of the file do. "
+                f"{path} line {self.line}: an entity must begin with B-, as others of the file do ({self.with_b}). "
                 f"Received: {tag} after {before or 'the beginning of a sentence'}. "
-                f"Remedy: B{tag[1:]} there, or --loose-tags to take the {self.with_i} of them as beginnings."
+                f"Remedy: B{tag[1:]} there, or --loose-tags to take every such I- as a beginning ({self.with_i})."
             )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from models_tf import limits
 from models_tf.data.held import text_bytes
 from models_tf.data.lines import read_lines
-from models_tf.data.table import JSON_SUFFIXES, file_suffix, json_object
+from models_tf.data.table import JSON_SUFFIXES, LABEL_COLUMNS, TEXT_COLUMNS, file_suffix, json_object
 from models_tf.errors import InputError
 
 WORD_KEYS = ("tokens", "words")
@@ -53,6 +53,8 @@ def read_tagged(
     lines: list[int] = []
     size, most = 0, limits.value("line_bytes")
     for number, fields in _fields(path, conllu=conllu):
+        if number == 1 and labelled:
+            _refuse_table(fields, word_at, tag_at, path)
         if fields and fields[0] != "-DOCSTART-":
             _check(fields, word_at, tag_at if labelled else None, f"{path} line {number}")
             words.append(fields[word_at])
@@ -89,6 +91,15 @@ def _fields(path: Path, *, conllu: bool) -> Iterator[tuple[int, list[str]]]:
         if conllu and not fields[0].isdecimal():  # 1-2 is a contraction of words that follow, 1.1 an omitted word
             continue
         yield number, fields
+
+
+def _refuse_table(fields: list[str], word_at: int, tag_at: int, path: Path) -> None:
+    """A table of texts and labels would be one sentence whose words are the texts."""
+    if len(fields) > max(word_at, tag_at) and fields[word_at] in TEXT_COLUMNS and fields[tag_at] in LABEL_COLUMNS:
+        raise InputError(
+            f"{path} must have a word and its tag in each line, and an empty line between sentences. "
+            f"Received: a table with the header {', '.join(fields)}."
+        )
 
 
 def _check(fields: list[str], word_at: int, tag_at: int | None, where: str) -> None:

@@ -7,6 +7,7 @@ from models_tf.deberta_v2.config import CONFIG, PRESETS
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import CLASSIFICATION
 from models_tf.roberta import convert as roberta
+from models_tf.tokenizers.files import SENTENCEPIECE
 
 PREFIX = "deberta."
 # Ours -> PyTorch's, within a layer.
@@ -53,4 +54,5 @@ FAMILY = Family(
     head_poolers={CLASSIFICATION: "pooler.dense"},
     pretraining_heads=PRETRAINING_HEADS | {"lm_predictions.lm_head.bias"} | weights_of(*_HEADS),
     compressed=Compressed(plain="deberta-v2", narrow_words=False, heads=False),
+    tokens=SENTENCEPIECE,
 )

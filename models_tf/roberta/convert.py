@@ -8,6 +8,7 @@ from models_tf.checkpoints.rename import PortLine, behind, weights_of
 from models_tf.encoder.config import EncoderConfig
 from models_tf.encoder.heads import BASE, CLASSIFICATION, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 from models_tf.roberta.config import CONFIG, PRESETS, unused_positions
+from models_tf.tokenizers.files import BYTE_PAIRS
 
 PREFIX = "roberta."
 HEADS = {
@@ -35,4 +36,5 @@ FAMILY = dataclasses.replace(
     head_poolers={CLASSIFICATION: "classifier.dense"},
     pretraining_heads=PRETRAINING_HEADS,
     compressed=Compressed(plain="roberta"),
+    tokens=BYTE_PAIRS,
 )

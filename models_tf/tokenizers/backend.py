@@ -16,14 +16,17 @@ from models_tf.errors import InputError
 from models_tf.tokenizers import bpe_backend, deberta_backend, spiece_backend, wordpiece_backend, xlmr_backend
 from models_tf.tokenizers.added_tokens import add_tokens
 from models_tf.tokenizers.files import (
+    BYTE_PAIRS,
     DEBERTA_SPIECE,
     MERGES,
     PIECES,
+    SENTENCEPIECE,
     SETTINGS,
     SPECIAL_TOKENS,
     SPIECE,
     TOKENIZER,
     VOCAB,
+    WORDPIECE,
     XLMR_SPIECE,
 )
 from models_tf.tokenizers.json_checks import check_document
@@ -33,7 +36,6 @@ from models_tf.tokenizers.spiece_file import read_spiece
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
 
-KINDS = WORDPIECE, SENTENCEPIECE, BYTE_PAIRS = ("wordpiece", "sentencepiece", "byte-pairs")
 _MODELS = {"Unigram": SENTENCEPIECE, "BPE": BYTE_PAIRS}  # what tokenizer.json calls them; all others are WordPiece
 _SPECIAL = {
     WORDPIECE: wordpiece_backend.SPECIAL, SENTENCEPIECE: spiece_backend.SPECIAL, BYTE_PAIRS: bpe_backend.SPECIAL

@@ -5,6 +5,7 @@ from pathlib import Path
 from models_tf.bounded_files import read_document
 from models_tf.folders.links import path_inside
 
+WORDPIECE, SENTENCEPIECE, BYTE_PAIRS = ("wordpiece", "sentencepiece", "byte-pairs")
 VOCAB, SPIECE, TOKENIZER = "vocab.txt", "spiece.model", "tokenizer.json"
 XLMR_SPIECE, DEBERTA_SPIECE = "sentencepiece.bpe.model", "spm.model"
 SPIECE_FILES = (SPIECE, XLMR_SPIECE, DEBERTA_SPIECE)

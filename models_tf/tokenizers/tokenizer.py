@@ -16,8 +16,8 @@ from models_tf import limits
 from models_tf.data.text import clean_text
 from models_tf.errors import InputError
 from models_tf.spec import IDS, MASK, SEGMENTS
-from models_tf.tokenizers.backend import SENTENCEPIECE, WORDPIECE, make_backend
-from models_tf.tokenizers.files import SPIECE, TOKENIZER, VOCAB, read_tokenizer_files
+from models_tf.tokenizers.backend import make_backend
+from models_tf.tokenizers.files import SENTENCEPIECE, SPIECE, TOKENIZER, VOCAB, WORDPIECE, read_tokenizer_files
 from models_tf.tokenizers.refusals import refused_as
 from models_tf.tokenizers.spiece_file import read_spiece
 from models_tf.tokenizers.template import Template, read_template

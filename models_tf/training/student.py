@@ -72,6 +72,16 @@ def new_student(
     return _with_problem(student, settings)
 
 
+def tokenizer_notes(model: str, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """What to say of a new model with the tokens of another family."""
+    usual = registry.get(model).family().tokens
+    note = (
+        f"The vocabulary has {tokenizer.kind} tokens, those of {model} are {usual}: it trains and exports, but other "
+        f"programs expect {usual} of it."
+    )
+    return () if tokenizer.kind == usual else (note,)
+
+
 def _with_problem(student: EncoderCheckpoint, settings: TokenSettings) -> EncoderCheckpoint:
     """`problem_type` tells whether a text has several labels."""
     if settings.multi_label:

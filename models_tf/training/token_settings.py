@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from models_tf.data import DEFAULT_SEPARATOR, check_separator
 from models_tf.tasks import CLASSIFICATION, TASKS, TOKEN_CLASSIFICATION, check_task, head_of_task
-from models_tf.tokenizers.files import VOCAB
+from models_tf.tokenizers.files import TOKENIZER, VOCAB
 from models_tf.training.movement_settings import MovementSettings
 from models_tf.training.power_settings import PowerSettings
 from models_tf.training.settings import LoopSettings
@@ -16,7 +16,8 @@ HEAD_OF_TASK = {task: head_of_task(task) for task in TASKS}
 # Where a training begins from random weights, and where it begins from trained ones.
 SCRATCH: dict[str, Any] = {"learning_rate": 5e-4, "epochs": 10, "average": 0.999, "warmup": 0.05, "patience": 10}
 FINE_TUNING: dict[str, Any] = {"learning_rate": 3e-5, "epochs": 3, "average": 0.0, "warmup": 0.1, "patience": 3}
-NO_VOCABULARY = f"A new model needs --vocab, {VOCAB} or a folder with it. Received: neither it nor a checkpoint."
+VOCABULARIES = f"{VOCAB}, {TOKENIZER}, a file of SentencePiece, or a folder with a tokenizer"
+NO_VOCABULARY = f"A new model needs --vocab: {VOCABULARIES}. Received: neither it nor a checkpoint."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ import dataclasses
 
 from models_tf.checkpoints.family import Compressed
 from models_tf.roberta import convert as roberta
+from models_tf.tokenizers.files import SENTENCEPIECE
 from models_tf.xlm_roberta.config import CONFIG, PRESETS
 
 CLASSES = ("XLMRoberta", "Camembert")
@@ -15,4 +16,5 @@ FAMILY = dataclasses.replace(
     reads=("camembert",),
     own_pieces=("camembert",),
     compressed=Compressed(plain="xlm-roberta"),
+    tokens=SENTENCEPIECE,
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models_tf.errors import InputError
-from models_tf.tokenizers.backend import BYTE_PAIRS, SENTENCEPIECE
+from models_tf.tokenizers.files import BYTE_PAIRS, SENTENCEPIECE
 from models_tf.tokenizers.tokenizer import Tokenizer
 from support.byte_pairs import TEXTS, byte_pairs
 

@@ -112,7 +112,10 @@ def test_a_config_that_is_no_object_is_refused(content, words, folder):
         ({"model_type": "prado"}, '"prado"'),
         ({"model_type": ...}, "no `model_type`"),
         ({"architectures": ["MobileBertForMultipleChoice"]}, "MobileBertForMultipleChoice"),
-        ({"architectures": ["BertForSequenceClassification"]}, "BertForSequenceClassification"),
+        (
+            {"architectures": ["BertForSequenceClassification"]},
+            "must be of one model. Received: mobilebert, and BertFor",
+        ),
         ({"architectures": ["MobileBertModel", "MobileBertForQuestionAnswering"]}, "must name one head"),
         ({"architectures": "MobileBertModel"}, "must be a list"),
         ({"architectures": [3]}, "must be a list"),

@@ -153,7 +153,7 @@ def test_few_rows_get_a_note_and_many_do_not() -> None:
         made = rows.Rows(evaluation=texts, source="f", calibration=texts, calibration_source="g")
         return " ".join(rows.few_rows(made))
 
-    assert "Only 20 rows measure accuracy: one of them is 5.0 points." in noted(20)
+    assert "Only 20 rows measure: one more or less that is right makes some 5.0 points." in noted(20)
     assert "Only 20 rows calibrate" in noted(20)
     assert noted(rows.FEW_ROWS) == ""
 

@@ -126,6 +126,21 @@ def test_what_is_no_callback_is_refused_in_one_line(files: Path, tmp_path: Path)
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("callback", "remedy"),
+    [
+        (keras.callbacks.ReduceLROnPlateau(), "Received: ReduceLROnPlateau. Use `learning_rate`"),
+        (keras.callbacks.LearningRateScheduler(float), "Received: LearningRateScheduler. Use `learning_rate`"),
+    ],
+)
+def test_callbacks_that_change_the_learning_rate_are_refused_in_one_line(
+    files: Path, tmp_path: Path, callback: keras.callbacks.Callback, remedy: str
+) -> None:
+    with pytest.raises(InputError, match=remedy):
+        train_model(request(files, tmp_path / "out"), callbacks=[callback])
+    assert not (tmp_path / "out").exists()
+
+
 def events(folder: Path) -> list[tuple[str, int, float]]:
     """Tag, step and value of all that is logged; the later of equal steps last."""
     found = []

@@ -323,7 +323,7 @@ def test_a_head_of_several_labels_learns_to_give_one_and_does_not_teach(files: P
         ({"transfer_overrides": ["mean=1"]}, "`transfer_overrides` needs `transfer`"),
         ({"init_from_teacher": True}, "`init_from_teacher` needs a teacher"),
         ({"temperature": 2.0}, "`temperature` needs `teacher`"),
-        ({"vocab": Path("nowhere.txt")}, "`vocab` must be vocab.txt or a folder with it. Received: nowhere.txt"),
+        ({"vocab": Path("nowhere.txt")}, "a folder with a tokenizer. Received: nowhere.txt"),
         ({"max_seq_len": 25}, "`max_seq_len` must be at most the model's positions, 24"),
         ({"max_seq_len": 2}, "`max_seq_len` must be 4 to"),
         ({"overrides": ["hidden_sizes=3"]}, "Did you mean hidden_size?"),
@@ -397,3 +397,34 @@ def test_a_new_tagger_of_byte_pairs_reads_words_with_their_space(tmp_path: Path)
     (one / "tokenizer_config.json").write_text(json.dumps({**settings, "add_prefix_space": False}))
     train(tmp_path, two, checkpoint=one, **rows)
     assert json.loads((two / "tokenizer_config.json").read_text())["add_prefix_space"] is False
+
+
+def test_a_new_model_with_the_tokens_of_another_family_is_named(files: Path, tmp_path: Path) -> None:
+    told = Lines()
+    train(files, tmp_path / "out", model="roberta", epochs=1, progress=told)
+    assert any("has wordpiece tokens, those of roberta are byte-pairs" in line for line in told.lines)
+
+
+def test_a_table_is_no_file_of_tags(files: Path, tmp_path: Path) -> None:
+    line = "must have a word and its tag in each line.*Received: a table with the header sentence, label"
+    with pytest.raises(InputError, match=line):
+        train(files, tmp_path / "out", task="token-classification")
+
+
+@pytest.mark.parametrize("model_type", ["gpt2", "t5"])
+def test_a_checkpoint_of_an_unknown_model_is_not_taken_for_a_prado(
+    files: Path, tmp_path: Path, model_type: str
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}))
+    with pytest.raises(InputError, match=f"Received: {model_type}. {model_type} is not supported"):
+        train(files, tmp_path / "out", model="", checkpoint=tmp_path)
+
+
+def test_a_class_of_another_model_is_named_with_its_owner(tmp_path: Path) -> None:
+    folder = write_roberta(tmp_path / "base")
+    edit_document(folder, architectures=["BertForSequenceClassification"])
+    for head in (None, "base"):
+        with pytest.raises(
+            InputError, match=r"of one model\. Received: roberta, and BertForSequenceClassification of bert"
+        ):
+            checkpoint.load(folder, head=head)
