@@ -28,7 +28,7 @@ from support.tiny_models import tiny_tokenizer, write_checkpoint
 MB = 1 << 20
 # So much memory more than a line may have is fine: pieces, and the line in its forms.
 ROOM = 24 * MB
-HEADS = {".csv": b"text,label\nplay,x\n", ".jsonl": b'{"text": "play", "label": "x"}\n'}
+HEADS = {".conll": b"play\tO\n", ".csv": b"text,label\nplay,x\n", ".jsonl": b'{"text": "play", "label": "x"}\n'}
 
 
 def peak_of(function) -> int:

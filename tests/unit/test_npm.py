@@ -107,7 +107,7 @@ def test_without_npm_the_remedy_is_named(tmp_path, monkeypatch, capsys):
 def test_an_unknown_kind_is_one_line(capsys):
     assert cli.main(["setup", "wob"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "'web'" in line
+    assert "KIND must be one of arm64, web. Received: wob. Did you mean web?" in line
 
 
 def test_node_resolves_the_same_folder(tmp_path, monkeypatch):
